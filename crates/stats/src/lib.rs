@@ -1,0 +1,1 @@
+//! The mathematics of Tickmark: no I/O, no clock, no async.

@@ -1,0 +1,18 @@
+//! The waist of Tickmark: every capability speaks this vocabulary, and every engine answers it.
+//!
+//! A [`Batch`] of [`Op`]s is committed whole or not at all, under [`Guard`]s that make read-then-write safe without
+//! locks. [`Query`]s are answered by [`Reply`]s. Both engines, [`embedded`] and [`redis`], give the same answers; the
+//! `conformance` suite and a differential test against a real Redis hold them to it.
+
+mod atom;
+mod batch;
+mod error;
+pub mod limits;
+mod query;
+mod store;
+
+pub use atom::Atom;
+pub use batch::{AddWhen, Batch, End, Guard, Key, Number, Op, Presence};
+pub use error::{Error, Kind, Result};
+pub use query::{Cursor, Expiry, KeyPage, Order, Query, Reply, ScoreRange};
+pub use store::{Account, Event, Store, Subscription};
