@@ -7,8 +7,9 @@
 //! dense        12288 bytes, as in Redis
 //! ```
 //!
-//! A listed register takes 3 bytes while there are few and 2 bytes from about a hundred on, so listing wins up to
-//! some 6,000 registers. The writer takes whichever is shorter. There is no checksum: the store has its own.
+//! A listed register takes 3 bytes while there are few and 2 bytes from about a hundred on. Up to 4096 registers are
+//! listed, which can never be longer than all of them dense; beyond that, listing would save little and cost ten
+//! times as long. There is no checksum: the store has its own.
 
 use super::dense::{self, Dense};
 use super::register::Register;
@@ -17,20 +18,22 @@ use super::{Hll, HllError, Shape};
 const LISTED: u8 = 0;
 const DENSE: u8 = 1;
 const VALUE_BITS: u32 = 6;
+/// More registers than this are written dense.
+const MAX_LISTED: usize = dense::BYTES / MAX_NUMBER_BYTES;
 /// 14 bits of gap and 6 of value are at most three groups of seven bits.
 const MAX_NUMBER_BYTES: usize = 3;
 
 pub(super) fn encode(hll: &Hll) -> Vec<u8> {
+    if let Shape::Dense(dense) = &hll.0
+        && dense.registers_in_use() > MAX_LISTED
+    {
+        return [&[DENSE], dense.as_bytes()].concat();
+    }
     let mut bytes = vec![LISTED];
     let mut next_index = 0;
     for register in hll.registers() {
         write_number(&mut bytes, u32::from(register.index - next_index) << VALUE_BITS | u32::from(register.value));
         next_index = register.index + 1;
-        if let Shape::Dense(dense) = &hll.0
-            && bytes.len() > dense::BYTES
-        {
-            return [&[DENSE], dense.as_bytes()].concat();
-        }
     }
     bytes
 }
@@ -94,9 +97,17 @@ mod tests {
     fn round_trips_and_sizes() {
         let mut hll = Hll::new();
         let mut members = 0_u32;
-        for (size, most_bytes) in
-            [(0, 1), (1, 4), (10, 31), (100, 300), (1_000, 2_100), (3_000, 6_000), (10_000, 12_289), (100_000, 12_289)]
-        {
+        for (size, most_bytes) in [
+            (0, 1),
+            (1, 4),
+            (10, 31),
+            (100, 300),
+            (1_000, 2_100),
+            (3_000, 6_000),
+            (6_000, 12_289),
+            (10_000, 12_289),
+            (100_000, 12_289),
+        ] {
             while members < size {
                 hll.add(&members.to_le_bytes());
                 members += 1;

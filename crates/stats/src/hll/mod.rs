@@ -99,7 +99,7 @@ impl Hll {
 
     /// True as long as nothing was added.
     pub fn is_empty(&self) -> bool {
-        self.registers().next().is_none()
+        matches!(&self.0, Shape::Sparse(sparse) if sparse.is_empty())
     }
 
     /// Reads the value of a Redis key, dense or sparse. The cached count in it is ignored: it follows from the rest.
@@ -118,7 +118,7 @@ impl Hll {
         compact::decode(bytes)
     }
 
-    /// The smallest form, for the embedded store: equal sketches give equal bytes.
+    /// A small form, for the embedded store: equal sketches give equal bytes.
     pub fn to_compact(&self) -> Vec<u8> {
         compact::encode(self)
     }

@@ -21,6 +21,11 @@ impl Sparse {
     }
 
     pub(super) fn raise(&mut self, register: Register) -> bool {
+        // What is read from a disk comes in order, and needs no search.
+        if self.registers.last().is_none_or(|last| last.index < register.index) {
+            self.registers.push(register);
+            return true;
+        }
         match self.registers.binary_search_by_key(&register.index, |present| present.index) {
             Ok(at) if self.registers[at].value >= register.value => false,
             Ok(at) => {
@@ -34,6 +39,10 @@ impl Sparse {
         }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.registers.is_empty()
+    }
+
     pub(super) fn is_over_capacity(&self) -> bool {
         self.registers.len() > CAPACITY
     }
@@ -44,11 +53,12 @@ impl Sparse {
 
     pub(super) fn histogram(&self) -> Histogram {
         let mut histogram = [0; _];
-        histogram[0] = register::COUNT;
+        let mut unused = register::COUNT;
         for register in &self.registers {
-            histogram[0] -= 1;
+            unused -= 1;
             histogram[usize::from(register.value)] += 1;
         }
+        histogram[0] = unused;
         histogram
     }
 
