@@ -37,7 +37,6 @@ fn packages() -> Outcome<BTreeMap<String, String>> {
         "--workspace",
         "--all-features",
         "--target=all",
-        "--edges=all",
         "--prefix=none",
         "--no-dedupe",
         "--format={p}\t{l}",
