@@ -52,10 +52,10 @@ pub struct Subscription {
 }
 
 /// Events a subscriber may lag behind before it hears of a [`Event::Gap`] instead.
-pub(crate) const SUBSCRIPTION_EVENTS_MAX: usize = 256;
+pub const SUBSCRIPTION_EVENTS_MAX: usize = 256;
 
 impl Subscription {
-    pub(crate) fn new(events: mpsc::Receiver<Event>) -> Self {
+    pub fn new(events: mpsc::Receiver<Event>) -> Self {
         Self { events }
     }
 
