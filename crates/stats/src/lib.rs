@@ -1,1 +1,8 @@
 //! The mathematics of Tickmark: no I/O, no clock, no async.
+//!
+//! Every module is a shelf of its own and none knows another's insides. Functions take numbers and give numbers;
+//! what the input does not allow is `None` or an error, never a NaN and never a panic.
+
+pub mod hll;
+
+pub use hll::{Hll, HllError};
