@@ -131,6 +131,23 @@ pub enum Op {
 }
 
 impl Op {
+    /// How many elements this operation carries; at least one.
+    pub(crate) fn elements(&self) -> usize {
+        match self {
+            Self::HashSet { fields, .. } => fields.len(),
+            Self::HashIncrement { fields, .. } => fields.len(),
+            Self::HashRemove { fields: elements, .. }
+            | Self::SetAdd { members: elements, .. }
+            | Self::SetRemove { members: elements, .. }
+            | Self::SortedRemove { members: elements, .. }
+            | Self::ListPush { values: elements, .. }
+            | Self::HllAdd { members: elements, .. } => elements.len(),
+            Self::SortedAdd { members, .. } => members.len(),
+            _ => 1,
+        }
+        .max(1)
+    }
+
     /// The key this operation touches; none for a publication.
     pub fn key(&self) -> Option<&Key> {
         match self {

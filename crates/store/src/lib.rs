@@ -1,11 +1,12 @@
 //! The waist of Tickmark: every capability speaks this vocabulary, and every engine answers it.
 //!
 //! A [`Batch`] of [`Op`]s is committed whole or not at all, under [`Guard`]s that make read-then-write safe without
-//! locks. [`Query`]s are answered by [`Reply`]s. Both engines, [`embedded`] and [`redis`], give the same answers; the
+//! locks. [`Query`]s are answered by [`Reply`]s. Both engines, give the same answers; the
 //! `conformance` suite and a differential test against a real Redis hold them to it.
 
 mod atom;
 mod batch;
+pub mod embedded;
 mod error;
 pub mod limits;
 mod query;

@@ -13,6 +13,8 @@ pub const MESSAGE_BYTES_MAX: usize = 1_024 * 1_024;
 pub const BATCH_ELEMENTS_MAX: usize = 4_000_000;
 /// Bytes of keys, fields, members and values in one batch.
 pub const BATCH_BYTES_MAX: usize = 128 * 1_024 * 1_024;
+/// The end of the year 9999, which is also the furthest that Redis agrees to.
+pub const EXPIRY_MS_MAX: u64 = 253_402_300_800_000;
 /// Queries in one read.
 pub const QUERIES_MAX: usize = 1_000_000;
 
@@ -48,10 +50,7 @@ pub fn check_queries(queries: &[Query]) -> Result<()> {
     }
     let mut size = Size::default();
     for query in queries {
-        match query {
-            Query::HllCount { keys } => keys.iter().try_for_each(|key| size.add_key(key))?,
-            other => size.add_key(other.key().ok_or(Error::EmptyKey)?)?,
-        }
+        query.keys().iter().try_for_each(|key| size.add_key(key))?;
         if let Query::SortedCount { range, .. } | Query::SortedRange { range, .. } = query {
             check_range(query.key().ok_or(Error::EmptyKey)?, range)?;
         }
@@ -90,10 +89,20 @@ fn check_op(op: &Op, size: &mut Size) -> Result<()> {
             size.add_key(channel)?;
             size.add("message", message, MESSAGE_BYTES_MAX)
         }
-        Op::ListPop { .. } | Op::ExpireAt { .. } | Op::ExpireIn { .. } | Op::Persist { .. } | Op::Delete { .. } => {
-            Ok(())
+        Op::ListPop { count, .. } => check_at_most("values taken at once", *count, BATCH_ELEMENTS_MAX as u64),
+        Op::ExpireAt { at_ms: ms, .. } | Op::ExpireIn { ms, .. } => {
+            check_at_most("milliseconds until expiry", *ms, EXPIRY_MS_MAX)
         }
+        Op::Persist { .. } | Op::Delete { .. } => Ok(()),
     }
+}
+
+fn check_at_most(what: &'static str, number: u64, max: u64) -> Result<()> {
+    if number > max {
+        let [len, max] = [number, max].map(|number| usize::try_from(number).unwrap_or(usize::MAX));
+        return Err(Error::TooMany { what, len, max });
+    }
+    Ok(())
 }
 
 fn check_number(key: &Key, by: Number) -> Result<()> {

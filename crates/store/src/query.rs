@@ -104,8 +104,8 @@ pub enum Query {
 }
 
 impl Query {
-    /// The key this asks about; the first, where there are several.
-    pub fn key(&self) -> Option<&Key> {
+    /// The keys this asks about.
+    pub fn keys(&self) -> &[Key] {
         match self {
             Self::Kind { key }
             | Self::Expiry { key }
@@ -127,9 +127,14 @@ impl Query {
             | Self::SortedScan { key, .. }
             | Self::ListLen { key }
             | Self::ListRange { key, .. }
-            | Self::HllDump { key } => Some(key),
-            Self::HllCount { keys } => keys.first(),
+            | Self::HllDump { key } => std::slice::from_ref(key),
+            Self::HllCount { keys } => keys,
         }
+    }
+
+    /// The key this asks about; the first, where there are several.
+    pub fn key(&self) -> Option<&Key> {
+        self.keys().first()
     }
 }
 

@@ -1,0 +1,149 @@
+//! Hashes, sets and sorted sets: elements with something to each.
+//!
+//! A hash's elements carry a value, a sorted set's a score, a set's nothing. Apart from that the three are one thing:
+//! [`Small`] ones are held whole and kept as one packed record, [`Large`] ones are one record an element, of which
+//! memory holds only what has changed since the last checkpoint.
+
+mod large;
+mod list;
+mod merged;
+mod payload;
+mod ranks;
+mod small;
+mod sorted;
+
+pub(crate) use large::{Large, Layer, SubKey, record_key};
+pub(crate) use list::List;
+pub(crate) use payload::Payload;
+
+pub(crate) use small::Small;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::records::Records;
+use crate::{Atom, Cursor, Result};
+
+/// A collection with more bytes in memory, or more elements than [`Payload::SMALL_ELEMENTS_MAX`], is kept element by
+/// element.
+pub(crate) const SMALL_BYTES_MAX: usize = 128 * 1_024;
+
+#[derive(Clone, Debug)]
+pub(crate) enum Collection<V> {
+    Small(Small<V>),
+    Large(Large),
+}
+
+/// What a collection needs to reach its elements and, when it grows, to become large.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shelf<'a> {
+    pub(crate) records: &'a Records,
+    pub(crate) ids: &'a Ids,
+}
+
+/// Names for collections that become large: each once, never again.
+#[derive(Debug, Default)]
+pub(crate) struct Ids(AtomicU64);
+
+impl Ids {
+    pub(crate) fn starting_at(next: u64) -> Self {
+        Self(AtomicU64::new(next))
+    }
+
+    pub(crate) fn next(&self) -> u64 {
+        self.0.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub(crate) fn peek(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl<V> Default for Collection<V> {
+    fn default() -> Self {
+        Self::Small(Small::default())
+    }
+}
+
+impl<V: Payload> Collection<V> {
+    pub(crate) fn len(&self) -> u64 {
+        match self {
+            Self::Small(small) => small.len() as u64,
+            Self::Large(large) => large.len(),
+        }
+    }
+
+    pub(crate) fn get(&self, element: &Atom, records: &Records) -> Result<Option<V>> {
+        match self {
+            Self::Small(small) => Ok(small.get(element).cloned()),
+            Self::Large(large) => large.get(element, records),
+        }
+    }
+
+    /// Sets what an element carries, and answers what it carried before.
+    pub(crate) fn put(&mut self, element: &Atom, payload: V, shelf: Shelf<'_>) -> Result<Option<V>> {
+        self.update(element, shelf, |_| Ok(Some(payload)))
+    }
+
+    /// Sets what an element carries to something made of what it carries now; `None` leaves it. Answers what it
+    /// carried before.
+    pub(crate) fn update(
+        &mut self,
+        element: &Atom,
+        shelf: Shelf<'_>,
+        change: impl FnOnce(Option<&V>) -> Result<Option<V>>,
+    ) -> Result<Option<V>> {
+        match self {
+            Self::Small(small) => {
+                let previous = small.update(element, change)?;
+                if small.len() > V::SMALL_ELEMENTS_MAX || small.bytes() > SMALL_BYTES_MAX {
+                    let large = Large::from_small(shelf.ids.next(), std::mem::take(small), shelf.records)?;
+                    *self = Self::Large(large);
+                }
+                Ok(previous)
+            }
+            Self::Large(large) => large.update(element, shelf.records, change),
+        }
+    }
+
+    pub(crate) fn remove(&mut self, element: &Atom, records: &Records) -> Result<Option<V>> {
+        match self {
+            Self::Small(small) => Ok(small.remove(element)),
+            Self::Large(large) => large.remove(element, records),
+        }
+    }
+
+    /// Everything, in no order.
+    pub(crate) fn all(&self, records: &Records) -> Result<Vec<(Atom, V)>> {
+        match self {
+            Self::Small(small) => Ok(small.iter().cloned().collect()),
+            Self::Large(large) => large.elements(None, records).collect(),
+        }
+    }
+
+    /// A page after a cursor. A small collection is one page, as in Redis.
+    pub(crate) fn page(
+        &self,
+        cursor: Option<&Cursor>,
+        limit: u32,
+        records: &Records,
+    ) -> Result<(Vec<(Atom, V)>, Option<Cursor>)> {
+        let after = cursor.map(SubKey::from_cursor).transpose()?;
+        let Self::Large(large) = self else {
+            return Ok((self.all(records)?, None));
+        };
+        let limit = limit.max(1) as usize;
+        let page: Vec<_> = large.elements(after.as_ref(), records).take(limit).collect::<Result<_>>()?;
+        let next = match page.last() {
+            Some((last, _)) if page.len() == limit => Some(SubKey::element(last).into_cursor()),
+            _ => None,
+        };
+        Ok((page, next))
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Small(small) => small.bytes(),
+            Self::Large(large) => large.bytes(),
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! One file of the log.
+//!
+//! Sixteen bytes of header (magic, version, first sequence number), then records: length, checksum, sequence number,
+//! payload. `docs/embedded-format.md` has the bytes.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use xxhash_rust::xxh3::Xxh3;
+
+use super::io;
+use crate::{Error, Result};
+
+pub(super) const EXTENSION: &str = "log";
+const MAGIC: [u8; 4] = *b"TMLG";
+const VERSION: u32 = 1;
+const HEADER_BYTES: usize = 16;
+const RECORD_HEADER_BYTES: usize = 20;
+
+#[derive(Debug)]
+pub(super) struct Segment {
+    file: File,
+    path: PathBuf,
+    bytes: u64,
+    buffer: Vec<u8>,
+}
+
+impl Segment {
+    /// Makes the file and sees to it that a power cut does not unmake it.
+    pub(super) fn create(directory: &Path, first: u64) -> Result<Self> {
+        let path = directory.join(format!("{first:020}.{EXTENSION}"));
+        // Under another name until its header is there, so that no segment is ever without one.
+        let unfinished = path.with_extension("new");
+        let failed = |source| io(&path, "creating", source);
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(&unfinished).map_err(failed)?;
+        let mut header = [0; HEADER_BYTES];
+        header[..4].copy_from_slice(&MAGIC);
+        header[4..8].copy_from_slice(&VERSION.to_le_bytes());
+        header[8..].copy_from_slice(&first.to_le_bytes());
+        file.write_all(&header).map_err(failed)?;
+        file.sync_all().map_err(failed)?;
+        std::fs::rename(&unfinished, &path).map_err(failed)?;
+        File::open(directory).and_then(|directory| directory.sync_all()).map_err(failed)?;
+        Ok(Self { file, path, bytes: HEADER_BYTES as u64, buffer: Vec::new() })
+    }
+
+    /// Goes on with a file, without whatever lies beyond its last whole record.
+    pub(super) fn reopen(path: &Path, valid_bytes: u64) -> Result<Self> {
+        let failed = |source| io(path, "opening", source);
+        let mut file = OpenOptions::new().write(true).open(path).map_err(failed)?;
+        file.set_len(valid_bytes).map_err(failed)?;
+        file.sync_all().map_err(failed)?;
+        std::io::Seek::seek(&mut file, std::io::SeekFrom::End(0)).map_err(failed)?;
+        Ok(Self { file, path: path.into(), bytes: valid_bytes, buffer: Vec::new() })
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub(super) fn into_path(self) -> PathBuf {
+        self.path
+    }
+
+    /// One write. If it fails, the file is cut back to where it was, as far as the disk lets it be.
+    pub(super) fn append(&mut self, sequence: u64, payload: &[u8]) -> Result<u64> {
+        let length = u32::try_from(payload.len()).map_err(|_| Error::TooMany {
+            what: "bytes in one group of batches",
+            len: payload.len(),
+            max: u32::MAX as usize,
+        })?;
+        self.buffer.clear();
+        self.buffer.extend_from_slice(&length.to_le_bytes());
+        self.buffer.extend_from_slice(&checksum(sequence, payload).to_le_bytes());
+        self.buffer.extend_from_slice(&sequence.to_le_bytes());
+        self.buffer.extend_from_slice(payload);
+        if let Err(source) = self.file.write_all(&self.buffer) {
+            let _ = self.file.set_len(self.bytes);
+            return Err(io(&self.path, "writing", source));
+        }
+        self.bytes += self.buffer.len() as u64;
+        Ok(self.buffer.len() as u64)
+    }
+
+    pub(super) fn sync(&self) -> Result<()> {
+        self.file.sync_data().map_err(|source| io(&self.path, "syncing", source))
+    }
+}
+
+fn checksum(sequence: u64, payload: &[u8]) -> u64 {
+    let mut hasher = Xxh3::new();
+    hasher.update(&sequence.to_le_bytes());
+    hasher.update(payload);
+    hasher.digest()
+}
+
+/// Reads a segment's records until one is not whole.
+#[derive(Debug)]
+pub(super) struct SegmentReader {
+    bytes: Vec<u8>,
+    valid: usize,
+}
+
+impl SegmentReader {
+    pub(super) fn open(path: &Path, first: u64) -> Result<Self> {
+        let bytes = std::fs::read(path).map_err(|source| io(path, "reading", source))?;
+        let header = bytes.get(..HEADER_BYTES).unwrap_or_default();
+        let expected = [&MAGIC[..], &VERSION.to_le_bytes(), &first.to_le_bytes()].concat();
+        if header != expected {
+            return Err(Error::Corrupt(format!("{} does not start as a segment of the log", path.display())));
+        }
+        Ok(Self { bytes, valid: HEADER_BYTES })
+    }
+
+    /// The payload of the next record, which must have this sequence number; `None` where the whole ones end.
+    pub(super) fn next_record(&mut self, sequence: u64) -> Result<Option<&[u8]>> {
+        let rest = &self.bytes[self.valid..];
+        let Some((header, rest)) = rest.split_first_chunk::<RECORD_HEADER_BYTES>() else { return Ok(None) };
+        let [l0, l1, l2, l3, numbers @ ..] = *header;
+        let length = u32::from_le_bytes([l0, l1, l2, l3]) as usize;
+        let Some(payload) = rest.get(..length) else { return Ok(None) };
+        let written = [checksum(sequence, payload).to_le_bytes(), sequence.to_le_bytes()].concat();
+        if numbers[..] != written[..] {
+            return Ok(None);
+        }
+        self.valid += RECORD_HEADER_BYTES + length;
+        Ok(Some(payload))
+    }
+
+    pub(super) fn valid_bytes(&self) -> u64 {
+        self.valid as u64
+    }
+}

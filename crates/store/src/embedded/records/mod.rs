@@ -1,0 +1,101 @@
+//! Where checkpoints go: four ordered maps of bytes, changed together or not at all.
+//!
+//! On disk that is fjall; `memory:` keeps the same bytes in the same order without a directory. Nothing above this
+//! file knows which.
+
+mod disk;
+mod memory;
+
+use std::ops::Bound;
+use std::path::Path;
+
+pub(crate) use fjall::Slice;
+
+use crate::{Order, Result};
+use disk::Disk;
+use memory::Memory;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Space {
+    /// Account and key → header and packed object.
+    Objects,
+    /// Object id and sub-key → one element of a large collection.
+    Elements,
+    /// Time and key → nothing: look there then, something may have expired.
+    Hints,
+    /// The position of the checkpoint, and the large objects whose elements are still to be removed.
+    Meta,
+}
+
+impl Space {
+    const ALL: [(Self, &str); 4] =
+        [(Self::Objects, "objects"), (Self::Elements, "elements"), (Self::Hints, "hints"), (Self::Meta, "meta")];
+}
+
+/// One record written, or removed.
+#[derive(Debug)]
+pub(crate) struct Change {
+    pub(crate) space: Space,
+    pub(crate) key: Slice,
+    pub(crate) value: Option<Slice>,
+}
+
+impl Change {
+    pub(crate) fn put(space: Space, key: impl Into<Slice>, value: impl Into<Slice>) -> Self {
+        Self { space, key: key.into(), value: Some(value.into()) }
+    }
+
+    pub(crate) fn remove(space: Space, key: impl Into<Slice>) -> Self {
+        Self { space, key: key.into(), value: None }
+    }
+}
+
+pub(crate) type Range<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
+pub(crate) type Found = Result<(Slice, Slice)>;
+
+#[derive(Debug)]
+pub(crate) enum Records {
+    Disk(Disk),
+    Memory(Memory),
+}
+
+impl Records {
+    pub(crate) fn open(path: &Path, memory_bytes: usize) -> Result<Self> {
+        Disk::open(path, memory_bytes).map(Self::Disk)
+    }
+
+    pub(crate) fn in_memory() -> Self {
+        Self::Memory(Memory::default())
+    }
+
+    pub(crate) fn get(&self, space: Space, key: &[u8]) -> Result<Option<Slice>> {
+        match self {
+            Self::Disk(disk) => disk.get(space, key),
+            Self::Memory(memory) => Ok(memory.get(space, key)),
+        }
+    }
+
+    /// The records of a range, read as they are asked for.
+    pub(crate) fn range<'a>(
+        &'a self,
+        space: Space,
+        range: Range<'_>,
+        order: Order,
+    ) -> Box<dyn Iterator<Item = Found> + 'a> {
+        match self {
+            Self::Disk(disk) => disk.range(space, range, order),
+            Self::Memory(memory) => Box::new(memory.range(space, range, order)),
+        }
+    }
+
+    /// All of it, synced, or none.
+    pub(crate) fn write(&self, changes: Vec<Change>) -> Result<()> {
+        match self {
+            Self::Disk(disk) => disk.write(changes),
+            Self::Memory(memory) => {
+                memory.write(changes);
+                Ok(())
+            }
+        }
+    }
+}
