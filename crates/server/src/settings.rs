@@ -60,7 +60,7 @@ impl Default for Bounds {
             headers_max: 100,
             headers_wait: Duration::from_secs(10),
             body_wait: Duration::from_secs(30),
-            answer_wait: Duration::from_secs(60),
+            answer_wait: Duration::from_mins(1),
             shutdown_wait: Duration::from_secs(10),
         }
     }

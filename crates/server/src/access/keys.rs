@@ -18,8 +18,8 @@ use crate::clock;
 use crate::problem::{Problem, Result, Word};
 use crate::settings::KeySource;
 
-const KEPT: Duration = Duration::from_secs(3_600);
-const BETWEEN_FETCHES: Duration = Duration::from_secs(60);
+const KEPT: Duration = Duration::from_hours(1);
+const BETWEEN_FETCHES: Duration = Duration::from_mins(1);
 const FETCH_WAIT: Duration = Duration::from_secs(5);
 const DOCUMENT_BYTES_MAX: usize = 256 * 1_024;
 const KEYS_MAX: usize = 100;

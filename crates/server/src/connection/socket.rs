@@ -89,7 +89,7 @@ impl Write for Socket {
 pub(super) fn spell(problem: Problem) -> Vec<u8> {
     let (parts, body) = problem.into_response().into_parts();
     let body = futures_util::FutureExt::now_or_never(body.collect()).and_then(Result::ok);
-    let body = body.map(|body| body.to_bytes()).unwrap_or_default();
+    let body = body.map(http_body_util::Collected::to_bytes).unwrap_or_default();
     let reason = parts.status.canonical_reason().unwrap_or_default();
     let mut bytes = format!(
         "HTTP/1.1 {} {reason}\r\nconnection: close\r\ncontent-length: {}\r\n",

@@ -43,6 +43,6 @@ pub(crate) fn cors(origins: &[String]) -> Option<CorsLayer> {
             .allow_methods([Method::GET, Method::POST, Method::PUT, Method::DELETE])
             .allow_headers([header::AUTHORIZATION, header::CONTENT_TYPE, header::CONTENT_ENCODING, idempotency_key])
             .expose_headers([header::RETRY_AFTER, HeaderName::from_static("idempotency-replayed")])
-            .max_age(std::time::Duration::from_secs(3_600)),
+            .max_age(std::time::Duration::from_hours(1)),
     )
 }

@@ -12,7 +12,7 @@ use super::Once;
 use super::record::Record;
 use crate::problem::{Problem, Result, Word};
 
-const KEPT: Duration = Duration::from_secs(24 * 3_600);
+const KEPT: Duration = Duration::from_hours(24);
 /// Reading again after a guard failed. Each failure means that another writer got through, so this many in a row is
 /// a crowd, not bad luck.
 const ATTEMPTS_MAX: usize = 100;

@@ -1,5 +1,7 @@
 //! The `Idempotency-Key` of a request, and what it is a key to.
 
+use std::fmt::Write;
+
 use axum::extract::FromRequestParts;
 use axum::http::HeaderName;
 use axum::http::request::Parts;
@@ -78,5 +80,8 @@ impl<S: Sync> FromRequestParts<S> for Once {
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut digits, byte| {
+        let _ = write!(digits, "{byte:02x}");
+        digits
+    })
 }

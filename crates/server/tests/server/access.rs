@@ -111,7 +111,7 @@ async fn a_foreign_token_finds_nothing_anywhere() {
     let server = Running::open().await;
     let owner = server.bearer(1, "read,write,admin").await;
     assert_eq!(owner.post("/v1/updates/secret", "").await.status, 202);
-    let owned = owner.get("/v1/tokens").await.json()["tokens"][0]["id"].as_str().unwrap().to_owned();
+    let token_id = owner.get("/v1/tokens").await.json()["tokens"][0]["id"].as_str().unwrap().to_owned();
     let reader = server.bearer(2, "read").await;
     let everything = server.bearer(2, "read,write,admin").await;
     let nobody = server.client();
@@ -125,7 +125,7 @@ async fn a_foreign_token_finds_nothing_anywhere() {
                 continue;
             }
             walked += 1;
-            let filled = path.replace("{repo}", "secret").replace("{id}", &owned);
+            let filled = path.replace("{repo}", "secret").replace("{id}", &token_id);
             assert!(!filled.contains('{'), "say here what a parameter of {path} is");
             let method = method.to_uppercase();
             let answer = send(nobody.request(&method, &filled)).await;
@@ -143,7 +143,7 @@ async fn a_foreign_token_finds_nothing_anywhere() {
     assert!(walked >= 5, "only {walked} operations take a token");
 
     let listed = everything.get("/v1/tokens").await.text;
-    assert!(!listed.contains(&owned), "{listed}");
+    assert!(!listed.contains(&token_id), "{listed}");
     let mut live = everything.request("GET", "/v1/updates/secret/live").send().await.unwrap();
     let chunk = live.chunk().await.unwrap().unwrap();
     let data = std::str::from_utf8(&chunk).unwrap().lines().find_map(|line| line.strip_prefix("data: ")).unwrap();

@@ -18,7 +18,8 @@ async fn each_bad_body_has_its_answer() {
     let server = Running::open().await;
     let client = server.client();
     let json = ("content-type", "application/json");
-    let cases: &[(&[(&str, &str)], &[u8], u16, &str)] = &[
+    type Case<'a> = (&'a [(&'a str, &'a str)], &'a [u8], u16, &'a str);
+    let cases: &[Case<'_>] = &[
         (&[json], b"{", 400, "malformed_json"),
         (&[json], b"", 400, "malformed_json"),
         (&[json], b"{\"name\":\"\xff\"}", 400, "invalid_utf8"),

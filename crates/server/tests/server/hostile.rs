@@ -15,10 +15,7 @@ async fn with_bounds(bounds: Bounds) -> Running {
 #[tokio::test]
 async fn a_flood_of_headers_is_431() {
     let server = Running::open().await;
-    for flood in [
-        (0..200).map(|index| format!("x-{index}: y\r\n")).collect::<String>(),
-        format!("x: {}\r\n", "y".repeat(200_000)),
-    ] {
+    for flood in ["x: y\r\n".repeat(200), format!("x: {}\r\n", "y".repeat(200_000))] {
         let answer = server.client().raw(format!("GET /health HTTP/1.1\r\nhost: x\r\n{flood}\r\n").as_bytes()).await;
         assert!(answer.starts_with("HTTP/1.1 431 "), "{answer:?}");
     }

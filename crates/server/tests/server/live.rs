@@ -29,7 +29,7 @@ impl Events {
                 let field = |name: &str| event.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
                 let parsed = field("event").zip(field("data"));
                 let parsed = parsed.map(|(name, data)| (name.to_owned(), serde_json::from_str(data).unwrap()));
-                self.buffer = rest.to_owned();
+                self.buffer = String::from(rest);
                 if parsed.is_some() {
                     return parsed;
                 }
