@@ -90,7 +90,7 @@ pub(crate) struct ServeOptions {
     #[arg(long, env = "TICKMARK_INSECURE", num_args = 0..=1, require_equals = true, default_missing_value = "true",
           default_value = "false", value_name = "BOOL")]
     pub(crate) insecure: bool,
-    /// What to log: error, warn, info, debug, trace, or a filter such as warn,tickmark_server=info.
+    /// What to log: error, warn, info, debug, trace, or a filter such as `warn,tickmark_server=info`.
     #[arg(long, env = "TICKMARK_LOG", value_name = "FILTER", default_value = "info")]
     pub(crate) log: String,
     /// Web pages that may call this server from a browser, joined by commas; * for all.
@@ -103,6 +103,7 @@ pub(crate) struct ServeOptions {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_field_names, reason = "a field is named as its flag is")]
 pub(crate) struct JwtOptions {
     /// The key set that signs tokens: an https:// URL or a file. Takes --jwt-issuer and --jwt-audience too.
     #[arg(long, env = "TICKMARK_JWT_KEYS", value_name = "URL_OR_FILE")]

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use tickmark_engine::Seconds;
-use tickmark_engine::accounts::{Limits, Registry, Secret, Token, TokenId};
+use tickmark_engine::accounts::{Limits, Registry, Scope, Secret, Token, TokenId};
 use tickmark_store::{Account, Store};
 
 use crate::Outcome;
@@ -57,9 +57,11 @@ async fn run_on(command: TokenCommand, store: Arc<dyn Store>, json: bool) -> Out
             };
             let tokens = tokens.map_err(|error| format!("could not list tokens: {error}"))?;
             if json {
-                println!("{}", Value::from_iter(tokens.iter().map(view)));
+                println!("{}", tokens.iter().map(view).collect::<Value>());
             } else {
-                tokens.iter().for_each(|token| println!("{}", line(token)));
+                for token in &tokens {
+                    println!("{}", line(token));
+                }
             }
         }
         TokenCommand::Revoke { id, .. } => {
@@ -83,7 +85,7 @@ fn view(token: &Token) -> Value {
         "id": token.id.as_str(),
         "account": token.account.0,
         "name": token.name,
-        "scopes": token.scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>(),
+        "scopes": token.scopes.iter().map(Scope::as_str).collect::<Vec<_>>(),
         "created_at": token.created_at.0,
         "expires_at": token.expires_at.map(|at| at.0),
         "requests_per_second": token.limits.requests_per_second,

@@ -4,6 +4,7 @@ use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 use tickmark_engine::Name;
+use utoipa::ToSchema;
 
 use crate::problem::{Problem, Result, Word};
 
@@ -33,6 +34,16 @@ impl<S: Sync + Send> FromRequestParts<S> for PathName {
         Ok(Self(Name::parse(&PathText::from_request_parts(parts, state).await?.0)?))
     }
 }
+
+/// A name as the OpenAPI document has it. (The limit is on bytes, which a schema cannot say.)
+#[derive(Debug, ToSchema)]
+#[schema(
+    value_type = String,
+    min_length = 1,
+    max_length = 200,
+    pattern = r"^(?!tm:|poll:|set:|hash:|trace:|stats:|tcount:|ps:|updates:|jobs:|cognito:|example:)[^{}\x00-\x1f\x7f-\x9f]+$"
+)]
+pub struct NameText(#[expect(dead_code, reason = "only its schema is of use")] String);
 
 /// The one parameter of the path, as it is.
 #[derive(Clone, Debug)]

@@ -8,6 +8,7 @@ mod format;
 mod items;
 mod read;
 mod unpack;
+pub mod whole;
 
 pub(crate) use budget::Budget;
 pub use format::Format;

@@ -12,13 +12,15 @@ use crate::access::Identity;
 use crate::clock;
 use crate::context::Context;
 use crate::extract::PathText;
-use crate::intake::Body;
+use crate::intake::{Body, whole};
 use crate::once::{self, Answer, Once, Plan, Written};
 use crate::problem::{Problem, ProblemBody, Result, Word};
 
 const NAME_BYTES_MAX: usize = 200;
 /// A hundred years: more would leave the range of times.
 const EXPIRY_SECONDS_MAX: u64 = 100 * 366 * 86_400;
+const REQUESTS_PER_SECOND_MAX: u32 = 1_000_000;
+const BYTES_PER_DAY_MAX: u64 = 1_000_000_000_000_000;
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
@@ -32,17 +34,20 @@ pub(crate) enum ScopeName {
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewToken {
     /// Whom it is for.
-    #[schema(min_length = 1, max_length = 200)]
+    #[schema(min_length = 1, max_length = 200, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")]
     name: String,
     #[schema(min_items = 1)]
     scopes: Vec<ScopeName>,
     /// From now; left out, the token does not expire.
-    #[schema(minimum = 1, maximum = 3_162_240_000_u64)]
+    #[serde(default, deserialize_with = "whole::optional")]
+    #[schema(format = Int64, minimum = 1, maximum = 3_162_240_000_u64)]
     expires_in_seconds: Option<u64>,
-    #[schema(minimum = 1)]
+    #[serde(default, deserialize_with = "whole::optional")]
+    #[schema(format = Int64, minimum = 1, maximum = 1_000_000)]
     requests_per_second: Option<u32>,
     /// Of bodies, as they are sent.
-    #[schema(minimum = 1)]
+    #[serde(default, deserialize_with = "whole::optional")]
+    #[schema(format = Int64, minimum = 1, maximum = 1_000_000_000_000_000_u64)]
     bytes_per_day: Option<u64>,
 }
 
@@ -151,8 +156,13 @@ impl NewToken {
         if !self.expires_in_seconds.is_none_or(|seconds| (1..=EXPIRY_SECONDS_MAX).contains(&seconds)) {
             return Err(broken(format!("`expires_in_seconds` is 1 to {EXPIRY_SECONDS_MAX}.")));
         }
-        if self.requests_per_second == Some(0) || self.bytes_per_day == Some(0) {
-            return Err(broken("A limit is at least 1; leave it out for none.".into()));
+        if !self.requests_per_second.is_none_or(|limit| (1..=REQUESTS_PER_SECOND_MAX).contains(&limit)) {
+            return Err(broken(format!(
+                "`requests_per_second` is 1 to {REQUESTS_PER_SECOND_MAX}; leave it out for no limit."
+            )));
+        }
+        if !self.bytes_per_day.is_none_or(|limit| (1..=BYTES_PER_DAY_MAX).contains(&limit)) {
+            return Err(broken(format!("`bytes_per_day` is 1 to {BYTES_PER_DAY_MAX}; leave it out for no limit.")));
         }
         let now = clock::now();
         Ok(Token {

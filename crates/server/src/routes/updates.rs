@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use crate::access::Identity;
 use crate::clock;
 use crate::context::Context;
-use crate::extract::PathName;
+use crate::extract::{NameText, PathName};
 use crate::intake::Body;
 use crate::once::{self, Answer, Once, Plan, Written};
 use crate::problem::{Problem, Result, Word};
@@ -36,7 +36,7 @@ pub(crate) struct Accepted {
 ///
 /// A target for webhooks: whatever the body is, it is the news that counts, not its contents.
 #[utoipa::path(post, path = "/v1/updates/{repo}", tag = "updates",
-    params(("repo" = String, Path, min_length = 1, max_length = 200, description = "The name of the repository.")),
+    params(("repo" = inline(NameText), Path, description = "The name of the repository.")),
     request_body(content = Option<serde_json::Value>, description = "Anything. Only read."),
     responses((status = 202, body = Accepted)),
 )]
@@ -63,7 +63,7 @@ pub(crate) async fn announce(
 ///
 /// Server-Sent Events: first `snapshot`, then `change`, at most four a second, each with the whole state.
 #[utoipa::path(get, path = "/v1/updates/{repo}/live", tag = "updates",
-    params(("repo" = String, Path, min_length = 1, max_length = 200, description = "The name of the repository.")),
+    params(("repo" = inline(NameText), Path, description = "The name of the repository.")),
     responses((status = 200, body = Update, content_type = "text/event-stream")),
 )]
 pub(crate) async fn live(

@@ -8,6 +8,9 @@ use crate::running::{Running, memory, open};
 
 const TOKENS: &str = "/v1/tokens";
 
+/// Headers, body, status, word.
+type Case<'a> = (&'a [(&'a str, &'a str)], &'a [u8], u16, &'a str);
+
 async fn post(client: &Client, headers: &[(&str, &str)], body: impl Into<Body>) -> Answer {
     let request = client.request("POST", TOKENS).body(body);
     send(headers.iter().fold(request, |request, (name, value)| request.header(*name, *value))).await
@@ -18,7 +21,6 @@ async fn each_bad_body_has_its_answer() {
     let server = Running::open().await;
     let client = server.client();
     let json = ("content-type", "application/json");
-    type Case<'a> = (&'a [(&'a str, &'a str)], &'a [u8], u16, &'a str);
     let cases: &[Case<'_>] = &[
         (&[json], b"{", 400, "malformed_json"),
         (&[json], b"", 400, "malformed_json"),
