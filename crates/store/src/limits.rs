@@ -89,18 +89,17 @@ fn check_op(op: &Op, size: &mut Size) -> Result<()> {
             size.add_key(channel)?;
             size.add("message", message, MESSAGE_BYTES_MAX)
         }
-        Op::ListPop { count, .. } => check_at_most("values taken at once", *count, BATCH_ELEMENTS_MAX as u64),
         Op::ExpireAt { at_ms: ms, .. } | Op::ExpireIn { ms, .. } => {
-            check_at_most("milliseconds until expiry", *ms, EXPIRY_MS_MAX)
+            check_expiry(*ms)
         }
-        Op::Persist { .. } | Op::Delete { .. } => Ok(()),
+        Op::ListPop { .. } | Op::Persist { .. } | Op::Delete { .. } => Ok(()),
     }
 }
 
-fn check_at_most(what: &'static str, number: u64, max: u64) -> Result<()> {
-    if number > max {
-        let [len, max] = [number, max].map(|number| usize::try_from(number).unwrap_or(usize::MAX));
-        return Err(Error::TooMany { what, len, max });
+fn check_expiry(ms: u64) -> Result<()> {
+    if ms > EXPIRY_MS_MAX {
+        let [len, max] = [ms, EXPIRY_MS_MAX].map(|ms| usize::try_from(ms).unwrap_or(usize::MAX));
+        return Err(Error::TooMany { what: "milliseconds until expiry", len, max });
     }
     Ok(())
 }

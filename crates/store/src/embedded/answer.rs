@@ -3,6 +3,7 @@
 use tickmark_stats::hll::Hll;
 
 use super::collection::{Collection, List};
+use super::cursor::Scan;
 use super::entry::{Entry, Object};
 use super::keys::full_key;
 use super::records::Records;
@@ -62,7 +63,8 @@ impl<'a> View<'a> {
             Query::HashAll { key } => Reply::Fields(all(self.hash(key)?, records)?),
             Query::HashLen { key } => Reply::Count(self.hash(key)?.map_or(0, Collection::len)),
             Query::HashScan { key, cursor, limit } => {
-                let hash = self.hash(key)?.map(|hash| hash.page(cursor.as_ref(), *limit, records));
+                cursor.as_ref().map(|cursor| Scan::Fields.last_seen(cursor)).transpose()?;
+                let hash = self.hash(key)?.map(|hash| hash.page(Scan::Fields, cursor.as_ref(), *limit, records));
                 let (fields, next) = hash.transpose()?.unwrap_or_default();
                 Reply::FieldPage { fields, next }
             }
@@ -73,7 +75,8 @@ impl<'a> View<'a> {
             Query::SetLen { key } => Reply::Count(self.set(key)?.map_or(0, Collection::len)),
             Query::SetAll { key } => Reply::Members(members(all(self.set(key)?, records)?)),
             Query::SetScan { key, cursor, limit } => {
-                let set = self.set(key)?.map(|set| set.page(cursor.as_ref(), *limit, records));
+                cursor.as_ref().map(|cursor| Scan::Members.last_seen(cursor)).transpose()?;
+                let set = self.set(key)?.map(|set| set.page(Scan::Members, cursor.as_ref(), *limit, records));
                 let (page, next) = set.transpose()?.unwrap_or_default();
                 Reply::MemberPage { members: members(page), next }
             }
@@ -96,7 +99,8 @@ impl<'a> View<'a> {
                 Reply::Members(found.transpose()?.unwrap_or_default())
             }
             Query::SortedScan { key, cursor, limit } => {
-                let sorted = self.sorted(key)?.map(|sorted| sorted.page(cursor.as_ref(), *limit, records));
+                cursor.as_ref().map(|cursor| Scan::Scored.last_seen(cursor)).transpose()?;
+                let sorted = self.sorted(key)?.map(|sorted| sorted.page(Scan::Scored, cursor.as_ref(), *limit, records));
                 let (members, next) = sorted.transpose()?.unwrap_or_default();
                 Reply::ScoredPage { members, next }
             }

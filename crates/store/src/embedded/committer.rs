@@ -36,6 +36,8 @@ const DIRTY_SHARE_HARD: usize = 2;
 pub(crate) enum Request {
     Commit(Commit),
     Close(oneshot::Sender<Result<()>>),
+    /// Stop here and now, as a crash would.
+    Abandon,
 }
 
 #[derive(Debug)]
@@ -78,6 +80,7 @@ impl Committer {
             let close = match requests.recv_timeout(TICK) {
                 Ok(Request::Commit(first)) => self.commit_group(first, requests),
                 Ok(Request::Close(answer)) => Some(answer),
+                Ok(Request::Abandon) => return,
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => {
                     let _ = self.finish();
@@ -109,7 +112,7 @@ impl Committer {
                     close = Some(answer);
                     break;
                 }
-                Err(_) => break,
+                Ok(Request::Abandon) | Err(_) => break,
             }
         }
         self.write_group(group);
@@ -274,7 +277,6 @@ impl Committer {
     fn finish(&mut self) -> Result<()> {
         let finished = self.write_out();
         self.channels.close();
-        self.poison.close();
         finished
     }
 

@@ -10,6 +10,7 @@ mod checkpoint;
 mod codec;
 mod collection;
 mod committer;
+mod cursor;
 mod entry;
 mod expiry;
 mod keys;
@@ -45,7 +46,8 @@ use state::State;
 const QUEUE_ELEMENTS_MAX: usize = 8_000_000;
 
 pub struct EmbeddedStore {
-    shared: Arc<Shared>,
+    /// None once closed: then nothing holds on to the directory.
+    shared: RwLock<Option<Arc<Shared>>>,
     requests: Mutex<Option<Sender<Request>>>,
     places: Arc<Semaphore>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -87,11 +89,21 @@ impl EmbeddedStore {
             .spawn(move || committer.run(&accepted))
             .map_err(|source| Error::Io { doing: "starting a thread".into(), source })?;
         Ok(Self {
-            shared,
+            shared: RwLock::new(Some(shared)),
             requests: Mutex::new(Some(requests)),
             places: Arc::new(Semaphore::new(QUEUE_ELEMENTS_MAX)),
             thread: Mutex::new(Some(thread)),
         })
+    }
+
+    /// Lets go of the directory without a checkpoint and leaves the log as it is, as a crash would. For tests of
+    /// recovery.
+    pub fn abandon(self) {
+        let _ = self.send(Request::Abandon);
+    }
+
+    fn shared(&self) -> Result<Arc<Shared>> {
+        self.shared.read().unwrap_or_else(PoisonError::into_inner).clone().ok_or(Error::Closed)
     }
 
     fn send(&self, request: Request) -> Result<()> {
@@ -104,7 +116,7 @@ impl EmbeddedStore {
 impl Store for EmbeddedStore {
     async fn commit(&self, account: Account, batch: Batch) -> Result<Vec<Reply>> {
         check_batch(&batch)?;
-        self.shared.poison.check_writable()?;
+        self.shared()?.poison.check()?;
         if batch.is_empty() {
             return Ok(Vec::new());
         }
@@ -118,17 +130,15 @@ impl Store for EmbeddedStore {
 
     async fn read(&self, account: Account, queries: Vec<Query>) -> Result<Vec<Reply>> {
         check_queries(&queries)?;
-        self.shared.poison.check_open()?;
-        if let Some(replies) = self.shared.read_if_resident(account, &queries) {
+        let shared = self.shared()?;
+        if let Some(replies) = shared.read_if_resident(account, &queries) {
             return replies;
         }
-        let shared = Arc::clone(&self.shared);
         blocking(move || shared.read(account, &queries)).await
     }
 
     async fn scan(&self, account: Account, prefix: Key, cursor: Option<Cursor>, limit: u32) -> Result<KeyPage> {
-        self.shared.poison.check_open()?;
-        let shared = Arc::clone(&self.shared);
+        let shared = self.shared()?;
         blocking(move || {
             let now_ms = shared.clock.now_ms();
             scan::scan(&*shared.state()?, &shared.records, account, &prefix, cursor.as_ref(), limit, now_ms)
@@ -137,12 +147,11 @@ impl Store for EmbeddedStore {
     }
 
     async fn subscribe(&self, account: Account, channel: Key) -> Result<Subscription> {
-        self.shared.poison.check_open()?;
-        Ok(self.shared.channels.subscribe(account, channel))
+        Ok(self.shared()?.channels.subscribe(account, channel))
     }
 
     async fn ping(&self) -> Result<()> {
-        self.shared.poison.check_writable()
+        self.shared()?.poison.check()
     }
 
     async fn close(&self) -> Result<()> {
@@ -150,8 +159,10 @@ impl Store for EmbeddedStore {
         self.send(Request::Close(answer))?;
         let closed = answered.await.map_err(|_| Error::Closed)?;
         self.requests.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let shared = self.shared.write().unwrap_or_else(PoisonError::into_inner).take();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         blocking(move || {
+            drop(shared);
             thread.map_or(Ok(()), JoinHandle::join).map_err(|_| Error::Poisoned("the writer panicked".into()))
         })
         .await?;

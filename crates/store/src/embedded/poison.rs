@@ -1,14 +1,12 @@
 //! Remembers why nothing may be written any more.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::{Error, Result};
 
 #[derive(Debug, Default)]
 pub(crate) struct Poison {
     why: OnceLock<String>,
-    closed: AtomicBool,
 }
 
 impl Poison {
@@ -27,16 +25,7 @@ impl Poison {
         self.why.get().map(String::as_str)
     }
 
-    pub(crate) fn close(&self) {
-        self.closed.store(true, Ordering::Release);
-    }
-
-    pub(crate) fn check_open(&self) -> Result<()> {
-        if self.closed.load(Ordering::Acquire) { Err(Error::Closed) } else { Ok(()) }
-    }
-
-    pub(crate) fn check_writable(&self) -> Result<()> {
-        self.check_open()?;
+    pub(crate) fn check(&self) -> Result<()> {
         self.get().map_or(Ok(()), |why| Err(Error::Poisoned(why.into())))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::ops::Bound;
 
+use super::cursor::Scan;
 use super::entry::Entry;
 use super::keys::{FullKey, full_key, name_of};
 use super::records::{Records, Space};
@@ -26,7 +27,7 @@ pub(crate) fn scan(
     let from: Vec<u8> = match cursor {
         None => prefix.clone(),
         // The name just after the last one seen.
-        Some(cursor) => [&full_key(account, cursor.as_bytes())[..], &[0]].concat(),
+        Some(cursor) => [&full_key(account, Scan::Keys.last_seen(cursor)?)[..], &[0]].concat(),
     };
     if !from.starts_with(&prefix) {
         return Err(Error::BadCursor);
@@ -68,5 +69,5 @@ pub(crate) fn scan(
             break;
         }
     }
-    Ok(KeyPage { keys, next: Some(Cursor(name_of(&last).as_bytes().into())) })
+    Ok(KeyPage { keys, next: Some(Scan::Keys.cursor_after(name_of(&last).as_bytes())) })
 }

@@ -14,14 +14,14 @@ use super::ranks::{PREFIX_LENGTHS, score_at};
 use super::small::Small;
 use crate::embedded::codec::{Reader, put_varint};
 use crate::embedded::records::{Records, Slice, Space};
-use crate::{Atom, Cursor, Error, Order, Result};
+use crate::{Atom, Error, Order, Result};
 
 /// What an entry of a layer takes in memory besides its bytes: the map's node and two handles.
 const LAYER_ENTRY_BYTES: usize = 80;
 
 /// The key of a record within its collection. The first byte says what it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct SubKey(Vec<u8>);
+pub(super) struct SubKey(Vec<u8>);
 
 const ELEMENT: u8 = b'e';
 const BY_SCORE: u8 = b's';
@@ -29,7 +29,7 @@ const COUNT: u8 = b'c';
 const POSITION: u8 = b'p';
 
 impl SubKey {
-    pub(crate) fn element(element: &Atom) -> Self {
+    pub(super) fn element(element: &Atom) -> Self {
         let mut bytes = vec![ELEMENT];
         element.write_to(&mut bytes);
         Self(bytes)
@@ -53,17 +53,6 @@ impl SubKey {
         let mut bytes = vec![COUNT, prefix_length as u8];
         bytes.extend_from_slice(&place.to_be_bytes()[..prefix_length]);
         Self(bytes)
-    }
-
-    pub(crate) fn into_cursor(self) -> Cursor {
-        Cursor(self.0.into())
-    }
-
-    pub(crate) fn from_cursor(cursor: &Cursor) -> Result<Self> {
-        match cursor.as_bytes() {
-            [ELEMENT, ..] => Ok(Self(cursor.as_bytes().to_vec())),
-            _ => Err(Error::BadCursor),
-        }
     }
 
     pub(super) fn as_bytes(&self) -> &[u8] {
@@ -191,10 +180,11 @@ impl Large {
     /// Every element after one, in order of its bytes.
     pub(super) fn elements<'a, V: Payload + 'a>(
         &'a self,
-        after: Option<&SubKey>,
+        after: Option<&Atom>,
         records: &'a Records,
-    ) -> impl Iterator<Item = Result<(Atom, V)>> + 'a {
-        let from = match after {
+    ) -> impl Iterator<Item = Result<(Atom, V)>> + use<'a, V> {
+        let after = after.map(SubKey::element);
+        let from = match &after {
             Some(after) => Bound::Excluded(after.as_bytes()),
             None => Bound::Included(&[ELEMENT][..]),
         };

@@ -12,7 +12,7 @@ mod ranks;
 mod small;
 mod sorted;
 
-pub(crate) use large::{Large, Layer, SubKey, record_key};
+pub(crate) use large::{Large, Layer, record_key};
 pub(crate) use list::List;
 pub(crate) use payload::Payload;
 
@@ -20,6 +20,7 @@ pub(crate) use small::Small;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::cursor::Scan;
 use super::records::Records;
 use crate::{Atom, Cursor, Result};
 
@@ -120,21 +121,22 @@ impl<V: Payload> Collection<V> {
         }
     }
 
-    /// A page after a cursor. A small collection is one page, as in Redis.
+    /// A page of a scan. A small collection is one page, as in Redis.
     pub(crate) fn page(
         &self,
+        scan: Scan,
         cursor: Option<&Cursor>,
         limit: u32,
         records: &Records,
     ) -> Result<(Vec<(Atom, V)>, Option<Cursor>)> {
-        let after = cursor.map(SubKey::from_cursor).transpose()?;
         let Self::Large(large) = self else {
             return Ok((self.all(records)?, None));
         };
+        let after = cursor.map(|cursor| scan.last_seen(cursor).map(Atom::from_bytes)).transpose()?;
         let limit = limit.max(1) as usize;
         let page: Vec<_> = large.elements(after.as_ref(), records).take(limit).collect::<Result<_>>()?;
         let next = match page.last() {
-            Some((last, _)) if page.len() == limit => Some(SubKey::element(last).into_cursor()),
+            Some((last, _)) if page.len() == limit => Some(scan.cursor_after(&last.as_bytes())),
             _ => None,
         };
         Ok((page, next))

@@ -3,7 +3,6 @@
 use std::ops::Bound;
 
 use super::Collection;
-use super::large::SubKey;
 use super::ranks::ordered_score;
 use crate::embedded::records::Records;
 use crate::{Atom, Order, Result, ScoreRange};
@@ -59,8 +58,7 @@ impl Collection<f64> {
                 Ok(members)
             }
             Self::Large(large) => {
-                let after = after.map(SubKey::element);
-                large.elements::<f64>(after.as_ref(), records).map(|found| Ok(found?.0)).take(take).collect()
+                large.elements::<f64>(after, records).map(|found| Ok(found?.0)).take(take).collect()
             }
         }
     }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use fjall::config::{BlockSizePolicy, CompressionPolicy};
 use fjall::{CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 
-use super::{Change, Found, Range, Slice, Space};
+use super::{Change, Found, Range, Slice, Space, intact};
 use crate::{Error, Order, Result};
 
 /// Shares of the memory budget: what fjall may cache of its tables, and what each space may hold back from them.
@@ -34,6 +34,7 @@ impl std::fmt::Debug for Disk {
 
 impl Disk {
     pub(crate) fn open(path: &Path, memory_bytes: usize) -> Result<Self> {
+        intact::check(path)?;
         let open = || -> Result<Self, fjall::Error> {
             let database = Database::builder(path)
                 .cache_size((memory_bytes / CACHE_SHARE) as u64)

@@ -4,6 +4,7 @@
 //! file knows which.
 
 mod disk;
+mod intact;
 mod memory;
 
 use std::ops::Bound;
