@@ -105,6 +105,27 @@ async fn accounts_do_not_hear_each_other() {
 }
 
 #[tokio::test]
+async fn a_revoked_token_hears_nothing_more() {
+    let server = Running::open().await;
+    let admin = server.bearer(0, "read,write,admin").await;
+    let made = admin.post("/v1/tokens", "{\"name\":\"x\",\"scopes\":[\"read\"]}").await.json();
+    let mut events = Events::of(&server.client().with_token(made["token"].as_str().unwrap()), "repo").await;
+    events.next().await.unwrap();
+    admin.delete(&format!("/v1/tokens/{}", made["id"].as_str().unwrap())).await;
+    let deadline = Instant::now() + Duration::from_secs(10);
+    let publishing = tokio::spawn(async move {
+        while Instant::now() < deadline {
+            admin.post("/v1/updates/repo", "").await;
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    });
+    while let Some((name, _)) = events.next().await {
+        assert!(name == "change" && Instant::now() < deadline, "still heard after ten seconds");
+    }
+    publishing.abort();
+}
+
+#[tokio::test]
 async fn stopping_ends_every_stream() {
     let server = Running::open().await;
     let mut events = Events::of(&server.client(), "repo").await;
