@@ -1,6 +1,6 @@
 //! Writes that happen once, however often they are sent.
 //!
-//! Every write goes through [`commit`]. With an `Idempotency-Key`, the answer is recorded in the same batch as the write
+//! Every write goes through [`commit()`]. With an `Idempotency-Key`, the answer is recorded in the same batch as the write
 //! itself, under a guard that no such record is there yet. So there is no moment in which one exists without the other: a
 //! crash leaves both or neither, and of two requests with the same key that race, one writes and the other replays.
 //!
