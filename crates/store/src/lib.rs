@@ -6,9 +6,12 @@
 
 mod atom;
 mod batch;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod error;
 pub mod limits;
 mod query;
+pub mod redis;
 mod store;
 
 pub use atom::Atom;
