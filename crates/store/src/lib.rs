@@ -6,10 +6,13 @@
 
 mod atom;
 mod batch;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 pub mod embedded;
 mod error;
 pub mod limits;
 mod query;
+pub mod redis;
 mod store;
 
 pub use atom::Atom;

@@ -89,9 +89,7 @@ fn check_op(op: &Op, size: &mut Size) -> Result<()> {
             size.add_key(channel)?;
             size.add("message", message, MESSAGE_BYTES_MAX)
         }
-        Op::ExpireAt { at_ms: ms, .. } | Op::ExpireIn { ms, .. } => {
-            check_expiry(*ms)
-        }
+        Op::ExpireAt { at_ms: ms, .. } | Op::ExpireIn { ms, .. } => check_expiry(*ms),
         Op::ListPop { .. } | Op::Persist { .. } | Op::Delete { .. } => Ok(()),
     }
 }

@@ -100,7 +100,8 @@ impl<'a> View<'a> {
             }
             Query::SortedScan { key, cursor, limit } => {
                 cursor.as_ref().map(|cursor| Scan::Scored.last_seen(cursor)).transpose()?;
-                let sorted = self.sorted(key)?.map(|sorted| sorted.page(Scan::Scored, cursor.as_ref(), *limit, records));
+                let sorted =
+                    self.sorted(key)?.map(|sorted| sorted.page(Scan::Scored, cursor.as_ref(), *limit, records));
                 let (members, next) = sorted.transpose()?.unwrap_or_default();
                 Reply::ScoredPage { members, next }
             }

@@ -57,9 +57,7 @@ impl Collection<f64> {
                 members.truncate(take);
                 Ok(members)
             }
-            Self::Large(large) => {
-                large.elements::<f64>(after, records).map(|found| Ok(found?.0)).take(take).collect()
-            }
+            Self::Large(large) => large.elements::<f64>(after, records).map(|found| Ok(found?.0)).take(take).collect(),
         }
     }
 }
