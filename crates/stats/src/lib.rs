@@ -3,6 +3,8 @@
 //! Every module is a shelf of its own and none knows another's insides. Functions take numbers and give numbers;
 //! what the input does not allow is `None` or an error, never a NaN and never a panic.
 
+pub mod calendar;
 pub mod hll;
 
+pub use calendar::{Calendar, Interval, TimeError, Timestamp};
 pub use hll::{Hll, HllError};
