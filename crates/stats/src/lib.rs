@@ -5,6 +5,13 @@
 
 pub mod calendar;
 pub mod hll;
+pub mod moments;
+pub mod regression;
+mod student;
+pub mod sums;
 
 pub use calendar::{Calendar, Interval, TimeError, Timestamp};
 pub use hll::{Hll, HllError};
+pub use moments::Moments;
+pub use regression::{Confidence, Regression};
+pub use sums::Sums;
