@@ -5,13 +5,20 @@
 
 pub mod calendar;
 pub mod hll;
+pub mod line;
+pub mod means;
 pub mod moments;
+pub mod percentile;
 pub mod regression;
+pub mod schedule;
 mod student;
 pub mod sums;
 
 pub use calendar::{Calendar, Interval, TimeError, Timestamp};
 pub use hll::{Hll, HllError};
+pub use line::Line;
 pub use moments::Moments;
+pub use percentile::percentile;
 pub use regression::{Confidence, Regression};
+pub use schedule::Schedule;
 pub use sums::Sums;
