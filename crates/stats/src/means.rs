@@ -47,6 +47,7 @@ mod tests {
         check(&[2.0, 8.0], [Some(5.0), Some(4.0), Some(3.2)]);
         check(&[0.0, 8.0], [Some(4.0), Some(0.0), Some(0.0)]);
         check(&[-0.0, 8.0], [Some(4.0), Some(0.0), Some(0.0)]);
+        check(&[0.0, -0.0], [Some(0.0), Some(0.0), Some(0.0)]);
         check(&[-1.0, 3.0], [Some(1.0), None, None]);
         check(&[1e300, 1e300, 1e300], [Some(1e300), Some(1e300), Some(1e300)]);
     }
