@@ -36,7 +36,7 @@ use async_trait::async_trait;
 
 pub use options::Options;
 
-use crate::{Account, Batch, Cursor, Key, KeyPage, Query, Reply, Result, Store, Subscription, limits};
+use crate::{Account, Batch, Cursor, Key, KeyPage, Placement, Query, Reply, Result, Store, Subscription, limits};
 use plan::Place;
 use pubsub::Hub;
 use url::Address;
@@ -69,6 +69,10 @@ impl RedisStore {
 
 #[async_trait]
 impl Store for RedisStore {
+    fn placement(&self) -> Placement {
+        if self.wire.is_cluster() { Placement::ByTag } else { Placement::Together }
+    }
+
     async fn commit(&self, account: Account, batch: Batch) -> Result<Vec<Reply>> {
         limits::check_batch(&batch)?;
         commit::commit(&self.wire, &self.place(account), &batch).await
