@@ -48,6 +48,16 @@ pub(crate) fn prepare() -> Outcome {
     })
 }
 
+/// Makes sure that Python can make virtual environments, which Debian leaves out of its Python.
+pub(crate) fn prepare_python() -> Outcome {
+    if shell::succeeds("python3", &["-c", "import ensurepip, venv"]) {
+        return Ok(());
+    }
+    install(&["python3-venv"]).map_err(|why| {
+        format!("the tests need Python's venv, and {why}\n  install it with: apt-get install --no-install-recommends python3-venv")
+    })
+}
+
 fn install(packages: &[&str]) -> Outcome {
     if !shell::is_installed("apt-get") {
         return Err("this system has no apt-get to install it with".into());

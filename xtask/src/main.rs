@@ -5,6 +5,7 @@
 
 mod bench;
 mod check;
+mod fuzz;
 mod licences;
 mod machine;
 mod shell;
@@ -23,6 +24,7 @@ struct Chore {
 const CHORES: &[Chore] = &[
     Chore { name: "test", about: "install what the tests need, then run all of them", run: test::run },
     Chore { name: "check", about: "formatting, lints, documentation, licences of dependencies", run: check::run },
+    Chore { name: "fuzz", about: "the routes against their OpenAPI document (part of test)", run: fuzz::run },
     Chore { name: "bench", about: "the measurements in bench/; arguments are passed on", run: bench::run },
 ];
 

@@ -21,9 +21,19 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
+/// Where cargo puts what it builds.
+pub(crate) fn target() -> PathBuf {
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
 /// Prints the command, runs it with its output shown, and fails with its name.
 pub(crate) fn run(command: &mut Command) -> Outcome {
     let line = spell(command);
+    run_as(&line, command)
+}
+
+/// The same under another name, for commands with a secret in them.
+pub(crate) fn run_as(line: &str, command: &mut Command) -> Outcome {
     eprintln!("\n$ {line}");
     let status = command.status().map_err(|error| format!("could not start `{line}`: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("`{line}` failed ({status}); its output is above")) }

@@ -1,34 +1,30 @@
 //! The binary: arguments become a configuration, and a configuration runs.
+//!
+//! The only crate that reads the environment, and the only one that knows which stores there are.
 
-use std::net::SocketAddr;
+mod arguments;
+mod completions;
+mod configuration;
+mod logs;
+mod serve;
+mod store;
+mod token;
+mod units;
+
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
-use tokio::net::TcpListener;
-use tokio::signal;
+use arguments::{Arguments, Command};
 
-/// Live statistics over time.
-#[derive(Parser)]
-#[command(version)]
-struct Arguments {
-    #[command(subcommand)]
-    command: Command,
-}
+/// Why a command failed, as a sentence that says what to do.
+type Outcome<T = ()> = Result<T, String>;
 
-#[derive(Subcommand)]
-enum Command {
-    /// Answer HTTP requests.
-    Serve {
-        /// The address to listen on.
-        #[arg(long, default_value = "127.0.0.1:7700", value_name = "ADDRESS")]
-        listen: SocketAddr,
-    },
-}
-
-#[tokio::main]
-async fn main() -> ExitCode {
-    let Command::Serve { listen } = Arguments::parse().command;
-    match serve(listen).await {
+/// Exit codes: 0 done, 1 failed, 2 wrong usage.
+fn main() -> ExitCode {
+    let Arguments { command, .. } = match configuration::read() {
+        Ok(arguments) => arguments,
+        Err(wrong) => return wrong.report(),
+    };
+    match run(command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
             eprintln!("tickmark: {why}");
@@ -37,13 +33,20 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn serve(listen: SocketAddr) -> Result<(), String> {
-    let listener = TcpListener::bind(listen).await.map_err(|error| format!("could not listen on {listen}: {error}"))?;
-    let address = listener.local_addr().map_err(|error| format!("listening on {listen}: {error}"))?;
-    println!("listening on http://{address}");
-    let shutdown = async {
-        // Without a handler for the signal there is still the default one, which ends the process.
-        let _ = signal::ctrl_c().await;
+fn run(command: Command) -> Outcome {
+    let command = match command {
+        Command::Completions { shell } => return completions::print(shell),
+        command => command,
     };
-    tickmark_server::run(listener, shutdown).await.map_err(|error| format!("serving on {address}: {error}"))
+    let runtime = tokio::runtime::Runtime::new().map_err(|error| format!("could not start threads: {error}"))?;
+    let outcome = runtime.block_on(async {
+        match command {
+            Command::Serve(options) => serve::serve(*options).await,
+            Command::Token { command } => token::run(command).await,
+            Command::Completions { .. } => Ok(()),
+        }
+    });
+    // What is still busy by now was given its time.
+    runtime.shutdown_background();
+    outcome
 }

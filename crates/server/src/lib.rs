@@ -1,17 +1,29 @@
 //! Tickmark over HTTP.
+//!
+//! One set of habits for every route: who asks is known before a handler runs ([`Identity`]), bodies are read within
+//! bounds ([`intake`]), writes happen once however often they are sent ([`once`]), live updates come from one place
+//! ([`live`]), and everything that is refused is refused in one shape ([`problem`]). A handler is what is left.
 
-use std::io;
+mod access;
+mod clock;
+mod connection;
+mod context;
+pub mod extract;
+mod flag;
+pub mod intake;
+mod layers;
+pub mod live;
+mod measure;
+pub mod once;
+mod openapi;
+pub mod problem;
+mod router;
+mod routes;
+mod server;
+mod settings;
 
-use axum::routing::get;
-use axum::{Json, Router};
-use tokio::net::TcpListener;
-
-/// Answers requests until `shutdown` is done, then finishes what is in flight.
-pub async fn run(listener: TcpListener, shutdown: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
-    let routes = Router::new().route("/health", get(health));
-    axum::serve(listener, routes).with_graceful_shutdown(shutdown).await
-}
-
-async fn health() -> Json<serde_json::Value> {
-    Json(serde_json::json!({ "status": "alive" }))
-}
+pub use access::Identity;
+pub use context::Context;
+pub use openapi::document;
+pub use server::Server;
+pub use settings::{AccessSettings, Bounds, JwtSettings, KeySource, Openness, Settings};

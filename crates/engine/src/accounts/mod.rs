@@ -8,7 +8,7 @@ mod scope;
 mod secret;
 mod token;
 
-pub use registry::{TOKENS_MAX, Registry};
+pub use registry::{Registry, TOKENS_MAX};
 pub use scope::{Scope, Scopes};
 pub use secret::{Digest, Secret};
 pub use token::{Limits, Token, TokenId};

@@ -10,7 +10,6 @@ use crate::{Error, Result};
 /// Tokens of all accounts together.
 pub const TOKENS_MAX: u64 = 10_000;
 
-const HOME: Account = Account(0);
 const IDS: &str = "tm:{tokens}";
 
 /// The tokens in a store.
@@ -20,6 +19,11 @@ pub struct Registry {
 }
 
 impl Registry {
+    /// Where all tokens are, whichever account they open.
+    pub const HOME: Account = Account(0);
+    /// The part of the keys that must live together.
+    pub const TAG: &str = "tokens";
+
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self { store }
     }
@@ -28,17 +32,21 @@ impl Registry {
         Ok(self.count().await? == 0)
     }
 
-    /// Keeps the token a secret stands for. The id is the secret's.
-    pub async fn create(&self, secret: &Secret, token: &Token) -> Result<()> {
+    /// What keeps the token a secret stands for, to be committed to [`Registry::HOME`].
+    pub async fn creation(&self, secret: &Secret, token: &Token) -> Result<Batch> {
         if self.count().await? >= TOKENS_MAX {
             return Err(Error::TooManyTokens { max: TOKENS_MAX });
         }
         let key = record(&token.id);
-        let batch = Batch::new()
+        Ok(Batch::new()
             .guard(Guard::Key { key: key.clone(), is: Presence::Absent })
             .op(Op::SetAdd { key: Key::from(IDS), members: vec![Atom::from(token.id.as_str())] })
-            .op(Op::HashSet { key, fields: token.to_fields(&secret.digest()) });
-        self.store.commit(HOME, batch).await?;
+            .op(Op::HashSet { key, fields: token.to_fields(&secret.digest()) }))
+    }
+
+    pub async fn create(&self, secret: &Secret, token: &Token) -> Result<()> {
+        let batch = self.creation(secret, token).await?;
+        self.store.commit(Self::HOME, batch).await?;
         Ok(())
     }
 
@@ -67,7 +75,7 @@ impl Registry {
         let ids: Vec<TokenId> = ids.iter().filter_map(|id| TokenId::parse(&id.as_str()?)).collect();
         let queries = ids.iter().map(|id| Query::HashAll { key: record(id) }).collect();
         let mut tokens = Vec::with_capacity(ids.len());
-        for (id, reply) in ids.iter().zip(self.store.read(HOME, queries).await?) {
+        for (id, reply) in ids.iter().zip(self.store.read(Self::HOME, queries).await?) {
             let fields = reply.fields()?;
             // Revoked between the two reads.
             if !fields.is_empty() {
@@ -89,13 +97,18 @@ impl Registry {
         if token.account == account { Ok(token) } else { Err(unknown()) }
     }
 
-    /// From here on the token opens nothing. A token of another account is as unknown as one that never was.
-    pub async fn revoke(&self, account: Account, id: &TokenId) -> Result<()> {
+    /// What makes the token open nothing from here on, to be committed to [`Registry::HOME`]. A token of another account is
+    /// as unknown as one that never was.
+    pub async fn revocation(&self, account: Account, id: &TokenId) -> Result<Batch> {
         self.get(account, id).await?;
-        let batch = Batch::new()
+        Ok(Batch::new()
             .op(Op::SetRemove { key: Key::from(IDS), members: vec![Atom::from(id.as_str())] })
-            .op(Op::Delete { key: record(id) });
-        self.store.commit(HOME, batch).await?;
+            .op(Op::Delete { key: record(id) }))
+    }
+
+    pub async fn revoke(&self, account: Account, id: &TokenId) -> Result<()> {
+        let batch = self.revocation(account, id).await?;
+        self.store.commit(Self::HOME, batch).await?;
         Ok(())
     }
 
@@ -108,7 +121,7 @@ impl Registry {
     }
 
     async fn ask(&self, query: Query) -> Result<tickmark_store::Reply> {
-        let mut replies = self.store.read(HOME, vec![query]).await?;
+        let mut replies = self.store.read(Self::HOME, vec![query]).await?;
         replies.pop().ok_or_else(|| Error::Record { key: IDS.into(), why: "a query has no reply".into() })
     }
 }

@@ -1,0 +1,112 @@
+//! `tickmark serve`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tickmark_engine::accounts::{Limits, Registry};
+use tickmark_server::{AccessSettings, Bounds, JwtSettings, KeySource, Openness, Server, Settings};
+use tickmark_store::{Account, Store};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::Outcome;
+use crate::arguments::{JwtOptions, LimitOptions, ServeOptions};
+use crate::{logs, store};
+
+pub(crate) async fn serve(options: ServeOptions) -> Outcome {
+    logs::start(&options.log)?;
+    // Listened for from the start, so that a signal during a long recovery is not lost.
+    let shutdown = shutdown_signal()?;
+    let store = store::open(&options.store).await?;
+    let outcome = serve_store(&options, Arc::clone(&store), shutdown).await;
+    let closed = store.close().await.map_err(|error| format!("closing the store: {error}"));
+    outcome.and(closed)
+}
+
+async fn serve_store(options: &ServeOptions, store: Arc<dyn Store>, shutdown: impl Future<Output = ()>) -> Outcome {
+    let openness = openness(options, Arc::clone(&store)).await?;
+    let listen = options.listen;
+    let listener = TcpListener::bind(listen).await.map_err(|error| format!("could not listen on {listen}: {error}"))?;
+    let address = listener.local_addr().map_err(|error| format!("listening on {listen}: {error}"))?;
+    println!("listening on  http://{address}");
+    println!("store         {}", options.store.store);
+    println!("durability    {}", store::durability(&options.store));
+    println!("access        {}", described(openness, options));
+    let settings = Settings {
+        bounds: bounds(&options.limits),
+        access: AccessSettings { openness, jwt: jwt(&options.jwt) },
+        cors_origins: options.cors_origins.clone(),
+    };
+    Server::new(settings, store).run(listener, shutdown).await;
+    println!("stopped");
+    Ok(())
+}
+
+/// Beyond loopback someone must be at the door, or be told that nobody is.
+async fn openness(options: &ServeOptions, store: Arc<dyn Store>) -> Outcome<Openness> {
+    if options.insecure || options.listen.ip().is_loopback() {
+        return Ok(Openness::OpenWithoutTokens);
+    }
+    let asking = Registry::new(store).is_empty().await;
+    let no_tokens = asking.map_err(|error| format!("could not look for tokens in the store: {error}"))?;
+    if no_tokens && options.jwt.jwt_keys.is_none() {
+        return Err(format!(
+            "refusing to listen on {}, which others can reach, without access control; make a token first \
+             (`tickmark token create --name you --scopes read,write,admin`), or set --jwt-keys, or listen on 127.0.0.1, or \
+             say --insecure",
+            options.listen
+        ));
+    }
+    Ok(Openness::Closed)
+}
+
+fn described(openness: Openness, options: &ServeOptions) -> &'static str {
+    match (openness, options.jwt.jwt_keys.is_some()) {
+        (_, true) => "tokens and JWTs",
+        (Openness::Closed, false) => "tokens",
+        (Openness::OpenWithoutTokens, false) => "open to all who can reach it, as long as there are no tokens",
+    }
+}
+
+fn jwt(options: &JwtOptions) -> Option<JwtSettings> {
+    let keys = options.jwt_keys.as_deref()?;
+    let is_url = keys.starts_with("https://") || keys.starts_with("http://");
+    Some(JwtSettings {
+        keys: if is_url { KeySource::Url(keys.to_owned()) } else { KeySource::File(keys.into()) },
+        issuer: options.jwt_issuer.clone()?,
+        audience: options.jwt_audience.clone()?,
+        account: Account(options.jwt_account),
+        scopes: options.jwt_scopes,
+        limits: Limits {
+            requests_per_second: options.jwt_requests_per_second,
+            bytes_per_day: options.jwt_bytes_per_day.map(|size| size.0),
+        },
+    })
+}
+
+fn bounds(options: &LimitOptions) -> Bounds {
+    Bounds {
+        body_bytes_max: options.max_body.as_usize(),
+        unpacked_bytes_max: options.max_body.as_usize(),
+        bodies_bytes_max: options.max_bodies.as_usize(),
+        requests_max: options.max_requests,
+        listeners_max: options.max_listeners,
+        connections_max: options.max_connections,
+        shutdown_wait: Duration::from_secs(options.shutdown_seconds.into()),
+        ..Bounds::default()
+    }
+}
+
+/// Done at the first SIGTERM or SIGINT.
+fn shutdown_signal() -> Outcome<impl Future<Output = ()>> {
+    let failed = |error: std::io::Error| format!("could not listen for signals: {error}");
+    let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        println!("stopping");
+    })
+}

@@ -1,0 +1,70 @@
+//! What every handler can reach.
+
+use std::sync::Arc;
+
+use tickmark_store::Store;
+use tokio::sync::Semaphore;
+
+use crate::access::Access;
+use crate::intake::Budget;
+use crate::live::Live;
+use crate::settings::{Bounds, Settings};
+
+/// One server's state. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Context {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    store: Arc<dyn Store>,
+    settings: Settings,
+    access: Access,
+    bodies: Budget,
+    live: Live,
+    requests: Semaphore,
+}
+
+impl Context {
+    pub(crate) fn new(settings: Settings, store: Arc<dyn Store>) -> Self {
+        let shared = Shared {
+            access: Access::new(&settings.access, Arc::clone(&store)),
+            bodies: Budget::new(settings.bounds.bodies_bytes_max),
+            live: Live::new(Arc::clone(&store), settings.bounds.listeners_max),
+            requests: Semaphore::new(settings.bounds.requests_max.min(Semaphore::MAX_PERMITS)),
+            store,
+            settings,
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.shared.store
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.shared.settings
+    }
+
+    pub fn bounds(&self) -> &Bounds {
+        &self.shared.settings.bounds
+    }
+
+    pub(crate) fn access(&self) -> &Access {
+        &self.shared.access
+    }
+
+    pub(crate) fn bodies(&self) -> &Budget {
+        &self.shared.bodies
+    }
+
+    pub fn live(&self) -> &Live {
+        &self.shared.live
+    }
+
+    /// One permit a request under way.
+    pub(crate) fn requests(&self) -> &Semaphore {
+        &self.shared.requests
+    }
+}

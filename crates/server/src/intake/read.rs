@@ -1,0 +1,114 @@
+//! Reading a body off the wire.
+
+use axum::body::Body as WireBody;
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
+
+use super::Format;
+use super::budget::Share;
+use super::unpack::Encoding;
+use crate::access::Identity;
+use crate::context::Context;
+use crate::problem::{Problem, Result, Word};
+
+/// Bodies up to this size are unpacked where they were read; larger ones where nobody waits.
+const UNPACK_INLINE_BYTES: usize = 16 * 1_024;
+
+/// A whole body, unpacked, valid UTF-8.
+#[derive(Debug)]
+pub struct Body {
+    text: Bytes,
+    format: Format,
+    /// Held for as long as the bytes are.
+    _share: Share,
+}
+
+impl Body {
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    pub fn text(&self) -> &str {
+        // Checked when it was made; an empty body is the harmless answer to what cannot be.
+        std::str::from_utf8(&self.text).unwrap_or_default()
+    }
+
+    /// For routes that take any body, or none: nothing is asked of its type.
+    pub(crate) async fn of_any_type(context: &Context, request: Request) -> Result<Self> {
+        Self::read(context, request, Format::Json).await
+    }
+
+    #[cfg(test)]
+    pub(super) fn of_text(text: &str, format: Format, share: Share) -> Self {
+        Self { text: Bytes::copy_from_slice(text.as_bytes()), format, _share: share }
+    }
+
+    async fn read(context: &Context, request: Request, format: Format) -> Result<Self> {
+        let (mut parts, body) = request.into_parts();
+        let bounds = context.bounds();
+        let encoding = Encoding::of(&parts.headers)?;
+        let mut share = context.bodies().share();
+        let reading = collect(body, bounds.body_bytes_max, &mut share);
+        let packed = tokio::time::timeout(bounds.body_wait, reading).await.map_err(|_| {
+            let detail = format!("The body must be there within {} seconds.", bounds.body_wait.as_secs());
+            Problem::new(Word::SlowBody, detail)
+        })??;
+        if let Ok(identity) = Identity::from_request_parts(&mut parts, context).await {
+            context.access().spend_bytes(&identity, packed.len())?;
+        }
+
+        let bytes_max = bounds.unpacked_bytes_max;
+        let (text, share) = if encoding == Encoding::Identity || packed.len() <= UNPACK_INLINE_BYTES {
+            (encoding.unpack(&packed, bytes_max, &mut share)?, share)
+        } else {
+            let unpacking = move || encoding.unpack(&packed, bytes_max, &mut share).map(|text| (text, share));
+            tokio::task::spawn_blocking(unpacking)
+                .await
+                .map_err(|error| Problem::new(Word::Defect, format!("unpacking failed: {error}")))??
+        };
+        check_utf8(&text)?;
+        Ok(Self { text, format, _share: share })
+    }
+}
+
+impl FromRequest<Context> for Body {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, context: &Context) -> Result<Self> {
+        let format = Format::of(request.headers())?;
+        Self::read(context, request, format).await
+    }
+}
+
+async fn collect(mut body: WireBody, bytes_max: usize, share: &mut Share) -> Result<Bytes> {
+    let mut first = Bytes::new();
+    let mut joined = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| Problem::new(Word::BrokenBody, format!("The body is not whole: {error}")))?;
+        let Ok(chunk) = frame.into_data() else { continue };
+        let len = first.len() + joined.len() + chunk.len();
+        if len > bytes_max {
+            let detail = format!("A body has at most {bytes_max} bytes; send it in several parts.");
+            return Err(Problem::new(Word::BodyTooLarge, detail));
+        }
+        share.grow_to(len)?;
+        // Most bodies are one chunk, which then needs no copy.
+        if first.is_empty() && joined.is_empty() {
+            first = chunk;
+        } else {
+            if joined.is_empty() {
+                joined.extend_from_slice(&std::mem::take(&mut first));
+            }
+            joined.extend_from_slice(&chunk);
+        }
+    }
+    Ok(if joined.is_empty() { first } else { joined.freeze() })
+}
+
+fn check_utf8(text: &[u8]) -> Result<()> {
+    let Err(error) = std::str::from_utf8(text) else { return Ok(()) };
+    let valid = &text[..error.valid_up_to()];
+    let line = memchr::memchr_iter(b'\n', valid).count() + 1;
+    Err(Problem::new(Word::InvalidUtf8, format!("Byte {} of the body, on line {line}, is not UTF-8.", valid.len() + 1)))
+}

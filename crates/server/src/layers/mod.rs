@@ -1,0 +1,9 @@
+//! What happens around every handler.
+
+mod headers;
+mod observe;
+mod pressure;
+
+pub(crate) use headers::{answer_headers, cors};
+pub(crate) use observe::observe;
+pub(crate) use pressure::under_pressure;

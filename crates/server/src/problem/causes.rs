@@ -1,0 +1,62 @@
+//! Which word the errors of the layers below get. The one place where an error becomes a status.
+
+use tickmark_engine::{Error as EngineError, NameError};
+use tickmark_store::Error as StoreError;
+
+use super::{Problem, Word};
+
+impl From<EngineError> for Problem {
+    fn from(error: EngineError) -> Self {
+        let word = match error {
+            EngineError::Store(error) => return error.into(),
+            EngineError::Name(error) => return error.into(),
+            EngineError::UnknownToken { .. } => Word::UnknownToken,
+            EngineError::TooManyTokens { .. } => Word::TooManyTokens,
+            EngineError::Record { .. } => return hidden(Word::StoreUnavailable, &error),
+        };
+        Self::new(word, error.to_string())
+    }
+}
+
+impl From<NameError> for Problem {
+    fn from(error: NameError) -> Self {
+        Self::new(Word::BadName, error.to_string())
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        let word = match error {
+            StoreError::EmptyKey
+            | StoreError::TooLong { .. }
+            | StoreError::TooMany { .. }
+            | StoreError::ScoreNotANumber { .. }
+            | StoreError::NotFinite { .. }
+            | StoreError::BadHll { .. } => Word::RuleBroken,
+            StoreError::WrongType { .. } | StoreError::NotANumber { .. } => Word::WrongType,
+            StoreError::Overflow { .. } => Word::Overflow,
+            StoreError::BadCursor => Word::BadCursor,
+            StoreError::GuardFailed { .. } => Word::Contended,
+            StoreError::FateUnknown(_) => return hidden(Word::FateUnknown, &error),
+            StoreError::Poisoned(_) => return hidden(Word::StoreRefusesWrites, &error),
+            StoreError::CrossSlot { .. } | StoreError::Shape { .. } => return hidden(Word::Defect, &error),
+            _ => return hidden(Word::StoreUnavailable, &error),
+        };
+        Self::new(word, error.to_string())
+    }
+}
+
+/// What is nobody's business but the operator's: addresses and paths go to the log, not to the client.
+fn hidden(word: Word, error: &dyn std::error::Error) -> Problem {
+    metrics::counter!("tickmark_store_errors_total", "error" => word.as_str()).increment(1);
+    tracing::error!(error = %error, "{}", word.title());
+    let detail = match word {
+        Word::FateUnknown => {
+            "The connection to the store was lost while writing. Send it again with the same Idempotency-Key; without one, look first."
+        }
+        Word::StoreRefusesWrites => "A write failed, so the store takes no more until it is reopened. Reading goes on.",
+        Word::Defect => "This is not your fault. The server's log has the details.",
+        _ => "The server is up, but its store does not answer. The server's log has the details.",
+    };
+    Problem::new(word, detail)
+}

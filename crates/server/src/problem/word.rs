@@ -1,0 +1,88 @@
+//! The words for what can be refused. Clients match on them, so a word is never renamed.
+
+use axum::http::StatusCode;
+
+macro_rules! words {
+    ($($variant:ident $status:ident $word:literal $title:literal,)*) => {
+        /// Why a request was refused.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Word { $(#[doc = $title] $variant,)* }
+
+        impl Word {
+            pub const ALL: &[Self] = &[$(Self::$variant,)*];
+
+            pub fn status(self) -> StatusCode {
+                match self { $(Self::$variant => StatusCode::$status,)* }
+            }
+
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word,)* }
+            }
+
+            pub fn title(self) -> &'static str {
+                match self { $(Self::$variant => $title,)* }
+            }
+        }
+    };
+}
+
+words! {
+    MalformedJson BAD_REQUEST "malformed_json" "The body is not valid JSON",
+    InvalidUtf8 BAD_REQUEST "invalid_utf8" "The body is not valid UTF-8",
+    BadCompression BAD_REQUEST "bad_compression" "The body cannot be unpacked",
+    BrokenBody BAD_REQUEST "broken_body" "The body ended before it was whole",
+    BadParameter BAD_REQUEST "bad_parameter" "A parameter is malformed",
+    BadHeader BAD_REQUEST "bad_header" "A header is malformed",
+    BadCursor BAD_REQUEST "bad_cursor" "The cursor is not one this server gave",
+    Unauthenticated UNAUTHORIZED "unauthenticated" "No valid token",
+    Forbidden FORBIDDEN "forbidden" "The token does not allow this",
+    UnknownRoute NOT_FOUND "unknown_route" "There is no such route",
+    UnknownToken NOT_FOUND "unknown_token" "There is no such token",
+    MethodNotAllowed METHOD_NOT_ALLOWED "method_not_allowed" "The route has no such method",
+    SlowHeaders REQUEST_TIMEOUT "slow_headers" "The headers took too long to arrive",
+    SlowBody REQUEST_TIMEOUT "slow_body" "The body took too long to arrive",
+    IdempotencyConflict CONFLICT "idempotency_conflict" "The Idempotency-Key was used with another body",
+    WrongType CONFLICT "wrong_type" "The key holds another type of data",
+    BodyTooLarge PAYLOAD_TOO_LARGE "body_too_large" "The body is too large",
+    UnsupportedMediaType UNSUPPORTED_MEDIA_TYPE "unsupported_media_type" "The body has a type that is not read here",
+    UnsupportedEncoding UNSUPPORTED_MEDIA_TYPE "unsupported_encoding" "The body has an encoding that is not read here",
+    BadName UNPROCESSABLE_ENTITY "bad_name" "The name is not allowed",
+    RuleBroken UNPROCESSABLE_ENTITY "rule_broken" "Valid JSON that breaks a rule",
+    Overflow UNPROCESSABLE_ENTITY "overflow" "A counter would leave its range",
+    TooManyTokens UNPROCESSABLE_ENTITY "too_many_tokens" "There are too many tokens",
+    TooManyRequests TOO_MANY_REQUESTS "too_many_requests" "The token's requests a second are used up",
+    TooManyBytes TOO_MANY_REQUESTS "too_many_bytes" "The token's bytes a day are used up",
+    Overloaded SERVICE_UNAVAILABLE "overloaded" "The server has too much to do",
+    TimedOut SERVICE_UNAVAILABLE "timed_out" "The answer took too long",
+    TooManyListeners SERVICE_UNAVAILABLE "too_many_listeners" "There are too many live connections",
+    StoreUnavailable SERVICE_UNAVAILABLE "store_unavailable" "The store does not answer",
+    StoreRefusesWrites SERVICE_UNAVAILABLE "store_refuses_writes" "The store refuses writes since one failed",
+    FateUnknown SERVICE_UNAVAILABLE "fate_unknown" "The write may or may not have happened",
+    PartlyApplied SERVICE_UNAVAILABLE "partly_applied" "Some of the request was applied",
+    Contended SERVICE_UNAVAILABLE "contended" "Too many writers wanted the same thing",
+    KeysUnavailable SERVICE_UNAVAILABLE "keys_unavailable" "The keys that sign tokens cannot be fetched",
+    Defect INTERNAL_SERVER_ERROR "defect" "A defect in the server",
+}
+
+impl Word {
+    /// Waiting helps where it is the server, or the caller's allowance, that is short of something.
+    pub(super) fn retry_after_s(self) -> Option<u32> {
+        match self.status() {
+            StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS => Some(1),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn words_are_unique() {
+        let words: HashSet<_> = Word::ALL.iter().map(|word| word.as_str()).collect();
+        assert_eq!(words.len(), Word::ALL.len());
+    }
+}

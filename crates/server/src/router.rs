@@ -1,0 +1,95 @@
+//! All routes, a line each.
+
+use axum::Router;
+use axum::extract::Request;
+use axum::middleware::{from_fn, from_fn_with_state};
+use tower_http::catch_panic::CatchPanicLayer;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::access::{admin_only, by_method};
+use crate::context::Context;
+use crate::layers::{answer_headers, cors, observe, under_pressure};
+use crate::openapi;
+use crate::problem::{Problem, Word};
+use crate::routes::{docs, health, metrics, tokens, updates};
+
+pub(crate) fn router(context: &Context) -> Router {
+    let (routes, _) = assembled(context).split_for_parts();
+    let routes = routes
+        .fallback(unknown_route)
+        .method_not_allowed_fallback(method_not_allowed)
+        .layer(from_fn(answer_headers))
+        .layer(CatchPanicLayer::custom(panicked))
+        .layer(from_fn(observe));
+    let routes = match cors(&context.settings().cors_origins) {
+        Some(cors) => routes.layer(cors),
+        None => routes,
+    };
+    routes.with_state(context.clone())
+}
+
+/// The routes with their documentation, before anything is put around them.
+pub(crate) fn assembled(context: &Context) -> OpenApiRouter<Context> {
+    OpenApiRouter::with_openapi(openapi::frame())
+        .merge(public())
+        .merge(protected(admin()).route_layer(from_fn_with_state(context.clone(), admin_only)))
+        .merge(protected(data()).route_layer(from_fn_with_state(context.clone(), by_method)))
+        .layer(from_fn_with_state(context.clone(), under_pressure))
+        .merge(always())
+}
+
+/// What takes the scope `read` to read and `write` to write. This is where capabilities add their routes.
+fn data() -> OpenApiRouter<Context> {
+    OpenApiRouter::new().routes(routes!(updates::announce)).routes(routes!(updates::live))
+}
+
+/// What takes the scope `admin`.
+fn admin() -> OpenApiRouter<Context> {
+    OpenApiRouter::new()
+        .routes(routes!(tokens::list, tokens::create))
+        .routes(routes!(tokens::revoke))
+        .routes(routes!(metrics::metrics))
+}
+
+/// What anyone may see.
+fn public() -> OpenApiRouter<Context> {
+    OpenApiRouter::new()
+        .routes(routes!(docs::home))
+        .routes(routes!(docs::page))
+        .routes(routes!(docs::script))
+        .routes(routes!(docs::style))
+        .routes(routes!(docs::openapi))
+}
+
+/// What is answered however busy the server is.
+fn always() -> OpenApiRouter<Context> {
+    OpenApiRouter::new().routes(routes!(health::health)).routes(routes!(health::ready))
+}
+
+/// Marks routes as taking a token in the OpenAPI document.
+fn protected(mut routes: OpenApiRouter<Context>) -> OpenApiRouter<Context> {
+    openapi::require_token(routes.get_openapi_mut());
+    routes
+}
+
+async fn unknown_route(request: Request) -> Problem {
+    let detail = format!("There is nothing at {}; /docs shows what there is.", request.uri().path());
+    Problem::new(Word::UnknownRoute, detail)
+}
+
+async fn method_not_allowed(request: Request) -> Problem {
+    let detail = format!("{} has no {}; the Allow header says what it has.", request.uri().path(), request.method());
+    Problem::new(Word::MethodNotAllowed, detail)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the layer hands over the payload")]
+fn panicked(payload: Box<dyn std::any::Any + Send + 'static>) -> axum::response::Response {
+    let said = payload.downcast_ref::<String>().map(String::as_str);
+    let said = said.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("something unprintable");
+    tracing::error!(panic = said, "a handler panicked");
+    axum::response::IntoResponse::into_response(Problem::new(
+        Word::Defect,
+        "This is not your fault. The server's log has the details.",
+    ))
+}

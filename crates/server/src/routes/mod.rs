@@ -1,0 +1,7 @@
+//! The handlers, with their OpenAPI annotations beside them.
+
+pub(crate) mod docs;
+pub(crate) mod health;
+pub(crate) mod metrics;
+pub(crate) mod tokens;
+pub(crate) mod updates;

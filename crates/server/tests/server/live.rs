@@ -1,0 +1,142 @@
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use reqwest::Response;
+use serde_json::{Value, json};
+use tickmark_server::Bounds;
+
+use crate::client::{Client, send};
+use crate::running::{Running, memory, open};
+
+/// The events of one live connection.
+struct Events {
+    response: Response,
+    buffer: String,
+}
+
+impl Events {
+    async fn of(client: &Client, repo: &str) -> Self {
+        let response = client.request("GET", &format!("/v1/updates/{repo}/live")).send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        Self { response, buffer: String::new() }
+    }
+
+    /// The next event's name and data; `None` at the end.
+    async fn next(&mut self) -> Option<(String, Value)> {
+        loop {
+            if let Some((event, rest)) = self.buffer.split_once("\n\n") {
+                let field = |name: &str| event.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+                let parsed = field("event").zip(field("data"));
+                let parsed = parsed.map(|(name, data)| (name.to_owned(), serde_json::from_str(data).unwrap()));
+                self.buffer = String::from(rest);
+                if parsed.is_some() {
+                    return parsed;
+                }
+                continue;
+            }
+            let chunk = tokio::time::timeout(Duration::from_secs(10), self.response.chunk()).await.unwrap();
+            self.buffer.push_str(std::str::from_utf8(&chunk.ok()??).unwrap());
+        }
+    }
+
+    async fn until_count(&mut self, count: u64) -> usize {
+        for seen in 1.. {
+            let (name, data) = self.next().await.unwrap();
+            assert_eq!(name, "change");
+            if data["count"] == count {
+                return seen;
+            }
+        }
+        unreachable!("the loop has no end")
+    }
+}
+
+#[tokio::test]
+async fn first_a_snapshot_then_changes() {
+    let server = Running::open().await;
+    let client = server.client();
+    let mut events = Events::of(&client, "repo").await;
+    let (name, data) = events.next().await.unwrap();
+    assert_eq!((name.as_str(), data), ("snapshot", json!({ "repo": "repo", "count": 0, "at": null })));
+    client.post("/v1/updates/repo", "").await;
+    let (name, data) = events.next().await.unwrap();
+    assert_eq!((name.as_str(), &data["count"]), ("change", &json!(1)));
+    let (name, data) = Events::of(&client, "repo").await.next().await.unwrap();
+    assert_eq!((name.as_str(), &data["count"]), ("snapshot", &json!(1)));
+}
+
+#[tokio::test]
+async fn many_changes_become_few() {
+    let server = Running::open().await;
+    let client = server.client();
+    let mut events = Events::of(&client, "busy").await;
+    events.next().await.unwrap();
+    let started = Instant::now();
+    for _ in 0..100 {
+        client.post("/v1/updates/busy", "").await;
+    }
+    let seen = events.until_count(100).await;
+    let allowed = 2 + started.elapsed().as_millis() / 250;
+    assert!(seen as u128 <= allowed, "{seen} changes, {allowed} allowed");
+}
+
+#[tokio::test]
+async fn servers_on_one_store_hear_each_other() {
+    let store = memory();
+    let one = Running::start(open(), Arc::clone(&store)).await;
+    let two = Running::start(open(), store).await;
+    let mut events = Events::of(&two.client(), "shared").await;
+    events.next().await.unwrap();
+    one.client().post("/v1/updates/shared", "").await;
+    events.until_count(1).await;
+}
+
+#[tokio::test]
+async fn accounts_do_not_hear_each_other() {
+    let server = Running::open().await;
+    let (zero, one) = (server.bearer(0, "read,write").await, server.bearer(1, "read,write").await);
+    let mut events = Events::of(&one, "repo").await;
+    events.next().await.unwrap();
+    zero.post("/v1/updates/repo", "").await;
+    one.post("/v1/updates/repo", "").await;
+    let (_, data) = events.next().await.unwrap();
+    assert_eq!(data["count"], 1);
+}
+
+#[tokio::test]
+async fn stopping_ends_every_stream() {
+    let server = Running::open().await;
+    let mut events = Events::of(&server.client(), "repo").await;
+    events.next().await.unwrap();
+    tokio::time::timeout(Duration::from_secs(5), server.stop()).await.unwrap();
+    assert!(events.next().await.is_none());
+}
+
+#[tokio::test]
+async fn beyond_the_limit_listeners_are_refused() {
+    let mut settings = open();
+    settings.bounds = Bounds { listeners_max: 1, ..Bounds::default() };
+    let server = Running::start(settings, memory()).await;
+    let first = Events::of(&server.client(), "repo").await;
+    let refused = server.client().get("/v1/updates/repo/live").await;
+    assert_eq!((refused.status.as_u16(), refused.problem().as_str()), (503, "too_many_listeners"));
+    drop(first);
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while Instant::now() < deadline {
+        let response = server.client().request("GET", "/v1/updates/repo/live").send().await.unwrap();
+        if response.status() == 200 {
+            return;
+        }
+    }
+    panic!("a place that was given back stayed taken");
+}
+
+#[tokio::test]
+async fn a_closed_store_is_a_refusal_not_a_silence() {
+    let server = Running::open().await;
+    server.client().get("/v1/tokens").await;
+    server.store.close().await.unwrap();
+    let refused = send(server.client().request("GET", "/v1/updates/repo/live")).await;
+    assert_eq!(refused.status, 503);
+}

@@ -1,0 +1,11 @@
+//! The server as a client meets it: started on a free port, spoken to over TCP.
+
+mod access;
+mod bodies;
+mod client;
+mod hostile;
+mod jwt;
+mod live;
+mod once;
+mod routes;
+mod running;
