@@ -35,6 +35,9 @@ impl Cluster {
             "repl-diskless-sync-delay 0".to_owned(),
             "cluster-allow-replica-migration no".to_owned(),
         ]);
+        if let Some(password) = &settings.password {
+            settings.more.push(format!("masterauth \"{password}\""));
+        }
         let nodes = (0..NODES).map(|_| Redis::start_with(&settings)).collect::<io::Result<Vec<_>>>()?;
         let cluster = Self { nodes };
         cluster.join(settings.password.as_deref())?;

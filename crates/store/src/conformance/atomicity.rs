@@ -193,15 +193,8 @@ async fn a_type_changes_back_and_forth(s: Subject) {
             Op::ListPush { key: key.clone(), end: End::Back, values: atoms(["x"]) },
         ])
         .await;
-    let expected = [
-        Reply::Count(1),
-        Reply::Count(1),
-        Reply::Done,
-        Reply::Count(1),
-        Reply::Done,
-        Reply::Count(1),
-        Reply::Count(1),
-    ];
+    let expected =
+        [Reply::Count(1), Reply::Count(1), Reply::Done, Reply::Count(1), Reply::Done, Reply::Count(1), Reply::Count(1)];
     assert_eq!(replies, expected);
     assert_eq!(s.kind(&key).await, Some(Kind::List));
 }

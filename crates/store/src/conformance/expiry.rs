@@ -98,7 +98,11 @@ async fn other_writes_keep_the_expiry(s: Subject) {
         Op::HashRemove { key: key("hash"), fields: atoms(["n"]) },
         Op::SetAdd { key: key("set"), members: atoms(["m", "n"]) },
         Op::SetRemove { key: key("set"), members: atoms(["m"]) },
-        Op::SortedAdd { key: key("sorted"), when: AddWhen::Always, members: vec![("m".into(), 1.0), ("n".into(), 2.0)] },
+        Op::SortedAdd {
+            key: key("sorted"),
+            when: AddWhen::Always,
+            members: vec![("m".into(), 1.0), ("n".into(), 2.0)],
+        },
         Op::SortedRemove { key: key("sorted"), members: atoms(["m"]) },
         Op::ListPush { key: key("list"), end: End::Back, values: atoms(["a", "b"]) },
         Op::ListPop { key: key("list"), end: End::Front, count: 1 },

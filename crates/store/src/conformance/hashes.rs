@@ -118,8 +118,7 @@ async fn operations_of_one_batch_see_each_other(s: Subject) {
             set(&key, [("d", "1")]),
         ])
         .await;
-    let expected =
-        [Reply::Count(2), Reply::Done, Reply::Done, Reply::Count(2), Reply::Done, Reply::Count(1)];
+    let expected = [Reply::Count(2), Reply::Done, Reply::Done, Reply::Count(2), Reply::Done, Reply::Count(1)];
     assert_eq!(replies, expected);
     assert_eq!(all(&s, &key).await, pairs([("a", "7"), ("b", "1"), ("c", "4"), ("d", "1")]));
     s.write([Op::Delete { key: key.clone() }, add(&key, [("a", 1)])]).await;
@@ -153,7 +152,8 @@ async fn integers_stay_exact(s: Subject) {
         (i64::MAX, i64::MIN),
         (i64::MIN, i64::MAX),
     ] {
-        let fields = vec![("f".into(), Number::Int(start)), ("g".into(), Number::Int(1)), ("f".into(), Number::Int(by))];
+        let fields =
+            vec![("f".into(), Number::Int(start)), ("g".into(), Number::Int(1)), ("f".into(), Number::Int(by))];
         s.write([Op::Delete { key: key.clone() }, Op::HashIncrement { key: key.clone(), fields }]).await;
         assert_eq!(s.field(&key, "f").await, Some(Atom::from(start + by)), "{start} + {by}");
         let back = -(start + by);

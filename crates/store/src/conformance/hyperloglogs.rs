@@ -166,7 +166,9 @@ async fn what_is_not_a_hyperloglog_is_refused(s: Subject) {
     let mut wrong_encoding = good.clone();
     wrong_encoding[4] = 9;
     let sparse_with_too_few_registers = [&b"HYLL\x01\0\0\0\0\0\0\0\0\0\0\x80"[..], &[0x7f, 0xfe]].concat();
-    for hll in [vec![], b"HYLL".to_vec(), good[..12_303].to_vec(), wrong_magic, wrong_encoding, sparse_with_too_few_registers] {
+    for hll in
+        [vec![], b"HYLL".to_vec(), good[..12_303].to_vec(), wrong_magic, wrong_encoding, sparse_with_too_few_registers]
+    {
         let other = s.key("other");
         let batch = vec![add(&other, users(0..1)), Op::HllMerge { key: key.clone(), hll: hll.into() }];
         assert_matches!(s.refused(batch).await, Error::BadHll { key: named, .. } if named == key);

@@ -84,9 +84,8 @@ async fn a_message_means_that_the_batch_is_there(s: Subject) {
 async fn nothing_is_heard_of_a_batch_that_failed(s: Subject) {
     let (channel, key) = (s.key("channel"), s.key("key"));
     let mut subscription = subscribe(&s, &channel).await;
-    let guarded = Batch::new()
-        .guard(Guard::Key { key: key.clone(), is: Presence::Present })
-        .op(publish(&channel, "never"));
+    let guarded =
+        Batch::new().guard(Guard::Key { key: key.clone(), is: Presence::Present }).op(publish(&channel, "never"));
     assert_matches!(s.refused(guarded).await, Error::GuardFailed { index: 0 });
     s.op(Op::Set { key: key.clone(), value: "text".into() }).await;
     let wrong = vec![publish(&channel, "never"), Op::SetAdd { key, members: vec![1.into()] }];

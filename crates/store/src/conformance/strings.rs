@@ -158,7 +158,9 @@ async fn whole_decimals_are_integers_again(s: Subject) {
 }
 
 async fn decimals_are_spelled_without_exponents(s: Subject) {
-    for (n, by) in [1e-7, 1.5e-10, 1e15, 123_456_789.125, 1e21, 1.7e300, -2.5e-3, 5e-324, 1e16, 1e22].into_iter().enumerate() {
+    for (n, by) in
+        [1e-7, 1.5e-10, 1e15, 123_456_789.125, 1e21, 1.7e300, -2.5e-3, 5e-324, 1e16, 1e22].into_iter().enumerate()
+    {
         let key = s.key(&n.to_string());
         s.op(add_decimal(&key, by)).await;
         let value = s.get(&key).await.unwrap();
@@ -196,9 +198,10 @@ async fn odd_spellings_of_numbers_count(s: Subject) {
 
 async fn what_is_not_a_number_is_refused(s: Subject) {
     let key = s.key("a");
-    for text in
-        ["", " 7", "7 ", "abc", "0x10", "inf", "-inf", "nan", "infinity", "1e", "e1", ".", "-", "+", "1,5", "--1", "1e999", "1_0"]
-    {
+    for text in [
+        "", " 7", "7 ", "abc", "0x10", "inf", "-inf", "nan", "infinity", "1e", "e1", ".", "-", "+", "1,5", "--1",
+        "1e999", "1_0",
+    ] {
         s.op(set(&key, text)).await;
         for op in [add(&key, 1), add_decimal(&key, 0.5)] {
             let error = s.refused(vec![op]).await;

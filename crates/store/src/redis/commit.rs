@@ -50,11 +50,7 @@ fn read_answer(answer: Vec<Value>, keys: &[&Key], batch: &Batch) -> Result<Vec<R
 fn reply(op: &Op, value: Value) -> Result<Reply> {
     match (op, value) {
         (
-            Op::Set { .. }
-            | Op::Increment { .. }
-            | Op::HashIncrement { .. }
-            | Op::HllMerge { .. }
-            | Op::Publish { .. },
+            Op::Set { .. } | Op::Increment { .. } | Op::HashIncrement { .. } | Op::HllMerge { .. } | Op::Publish { .. },
             Value::Int(_),
         ) => Ok(Reply::Done),
         (Op::ListPop { .. }, Value::Array(values)) => {

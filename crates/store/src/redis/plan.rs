@@ -55,7 +55,7 @@ pub(super) fn plan<'a>(place: &Place, batch: &'a Batch) -> Result<Plan<'a>> {
     let in_guards = batch.guards.iter().map(Guard::key);
     in_guards.chain(batch.ops.iter().filter_map(Op::key)).for_each(|key| keys.add(key));
     let mut outer: Vec<Vec<u8>> = keys.order.iter().map(|key| place.keys.outer(key.as_bytes())).collect();
-    let slot = one_slot(place, &keys.order, &outer)?;
+    let slot = one_slot(place, &keys.order, &outer)?.or_else(|| channel_slot(place, batch));
     let spare = outer.len() + 1;
     if batch.ops.iter().any(|op| matches!(op, Op::HllMerge { .. })) {
         outer.push(match slot {
@@ -64,7 +64,8 @@ pub(super) fn plan<'a>(place: &Place, batch: &'a Batch) -> Result<Plan<'a>> {
         });
     }
 
-    let incremented = batch.ops.iter().filter(|op| matches!(op, Op::HashIncrement { .. })).filter_map(Op::key).collect();
+    let incremented =
+        batch.ops.iter().filter(|op| matches!(op, Op::HashIncrement { .. })).filter_map(Op::key).collect();
     let mut encoder = Encoder { packer: Packer::default(), place, indexes: keys.indexes, spare, incremented };
     encoder.packer.array(2);
     encoder.packer.array(batch.guards.len());
@@ -86,6 +87,15 @@ fn one_slot(place: &Place, keys: &[&Key], outer: &[Vec<u8>]) -> Result<Option<u1
         Some(other) => Err(Error::CrossSlot { first: keys[0].clone(), second: keys[other].clone() }),
         None => Ok(slot),
     }
+}
+
+/// Any server of a Cluster publishes, but messages stay in order only if they start from the same. So a batch without
+/// keys goes where the channel's name belongs, where the batches with keys of the same tag go.
+fn channel_slot(place: &Place, batch: &Batch) -> Option<u16> {
+    batch.ops.iter().find_map(|op| match op {
+        Op::Publish { channel, .. } => place.slot(&place.channels.outer(channel.as_bytes())),
+        _ => None,
+    })
 }
 
 /// Each key once; indexes count from one, as the script does.

@@ -13,11 +13,11 @@ use redis::aio::MultiplexedConnection;
 use redis::{PushInfo, PushKind, RedisError, RedisResult, Value};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
+use super::client;
 use super::link::{self, Backoff};
 use super::listener::Listener;
 use super::url::Node;
 use super::wire::Wire;
-use super::client;
 use crate::store::Subscription;
 use crate::{Error, Result};
 
@@ -51,9 +51,14 @@ struct Listeners {
 
 #[derive(Debug)]
 enum Request {
-    Subscribe { channel: Vec<u8>, done: oneshot::Sender<Result<()>> },
+    Subscribe {
+        channel: Vec<u8>,
+        done: oneshot::Sender<Result<()>>,
+    },
     /// Nobody may be listening any more.
-    Tidy { channel: Vec<u8> },
+    Tidy {
+        channel: Vec<u8>,
+    },
 }
 
 impl Hub {

@@ -57,7 +57,9 @@ impl Address {
         let end = rest[end..].find(['/', '?', '#']).map_or(rest.len(), |slash| end + slash);
         let (authority, path) = rest.split_at(end);
         if !matches!(path, "" | "/" | "/0") {
-            return Err("a database or option after the host is not allowed: the account chooses the database".to_owned());
+            return Err(
+                "a database or option after the host is not allowed: the account chooses the database".to_owned()
+            );
         }
         let (credentials, hosts) = match authority.rsplit_once('@') {
             Some((credentials, hosts)) => (Some(credentials), hosts),
