@@ -237,7 +237,9 @@ impl Encoder<'_> {
         let all_small = fields.iter().all(small);
         self.head(if all_small { "hash_increment" } else { "hash_increment_any" }, key, 4);
         self.packer.array(fields.len());
-        fields.iter().for_each(|(field, _)| self.packer.argument(field));
+        for (field, _) in fields {
+            self.packer.argument(field);
+        }
         self.packer.array(fields.len());
         for (_, by) in fields {
             match by {
@@ -272,7 +274,9 @@ impl Encoder<'_> {
 
     fn elements(&mut self, elements: &[Atom]) {
         self.packer.array(elements.len());
-        elements.iter().for_each(|element| self.packer.argument(element));
+        for element in elements {
+            self.packer.argument(element);
+        }
     }
 
     fn pairs<T>(&mut self, pairs: &[(Atom, T)], mut value: impl FnMut(&mut Packer, &T)) {
