@@ -78,7 +78,7 @@ impl Wire {
         }
     }
 
-    fn adopt(&self, layout: Layout) {
+    pub(super) fn adopt(&self, layout: Layout) {
         let seeds = &self.address.nodes;
         self.keep_links(|node| seeds.contains(node) || layout.members.iter().any(|member| member.node == *node));
         *self.layout.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(layout);

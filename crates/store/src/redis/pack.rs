@@ -1,4 +1,4 @@
-//! MessagePack, as much of it as the script reads: one argument instead of thousands, which Redis unpacks in C.
+//! `MessagePack`, as much of it as the script reads: one argument instead of thousands, which Redis unpacks in C.
 
 use crate::Atom;
 

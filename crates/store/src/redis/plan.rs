@@ -55,7 +55,7 @@ pub(super) fn plan<'a>(place: &Place, batch: &'a Batch) -> Result<Plan<'a>> {
     let in_guards = batch.guards.iter().map(Guard::key);
     in_guards.chain(batch.ops.iter().filter_map(Op::key)).for_each(|key| keys.add(key));
     let mut outer: Vec<Vec<u8>> = keys.order.iter().map(|key| place.keys.outer(key.as_bytes())).collect();
-    let slot = one_slot(place, &keys.order, &outer)?;
+    let slot = one_slot(place, &keys.order, &outer)?.or_else(|| channel_slot(place, batch));
     let spare = outer.len() + 1;
     if batch.ops.iter().any(|op| matches!(op, Op::HllMerge { .. })) {
         outer.push(match slot {
@@ -87,6 +87,15 @@ fn one_slot(place: &Place, keys: &[&Key], outer: &[Vec<u8>]) -> Result<Option<u1
         Some(other) => Err(Error::CrossSlot { first: keys[0].clone(), second: keys[other].clone() }),
         None => Ok(slot),
     }
+}
+
+/// Any server of a Cluster publishes, but messages stay in order only if they start from the same. So a batch without
+/// keys goes where the channel's name belongs, where the batches with keys of the same tag go.
+fn channel_slot(place: &Place, batch: &Batch) -> Option<u16> {
+    batch.ops.iter().find_map(|op| match op {
+        Op::Publish { channel, .. } => place.slot(&place.channels.outer(channel.as_bytes())),
+        _ => None,
+    })
 }
 
 /// Each key once; indexes count from one, as the script does.
@@ -228,7 +237,9 @@ impl Encoder<'_> {
         let all_small = fields.iter().all(small);
         self.head(if all_small { "hash_increment" } else { "hash_increment_any" }, key, 4);
         self.packer.array(fields.len());
-        fields.iter().for_each(|(field, _)| self.packer.argument(field));
+        for (field, _) in fields {
+            self.packer.argument(field);
+        }
         self.packer.array(fields.len());
         for (_, by) in fields {
             match by {
@@ -263,7 +274,9 @@ impl Encoder<'_> {
 
     fn elements(&mut self, elements: &[Atom]) {
         self.packer.array(elements.len());
-        elements.iter().for_each(|element| self.packer.argument(element));
+        for element in elements {
+            self.packer.argument(element);
+        }
     }
 
     fn pairs<T>(&mut self, pairs: &[(Atom, T)], mut value: impl FnMut(&mut Packer, &T)) {

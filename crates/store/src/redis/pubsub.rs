@@ -26,7 +26,7 @@ const REQUESTS_MAX: usize = 256;
 /// A connection on which nothing happens is asked this often whether it is still there.
 const PING_EVERY: Duration = Duration::from_secs(10);
 /// While there is no server, it is looked for in rounds of this length, for as long as the store is open.
-const ROUND: Duration = Duration::from_secs(60);
+const ROUND: Duration = Duration::from_mins(1);
 
 #[derive(Debug)]
 pub(super) struct Hub {
