@@ -69,6 +69,29 @@ fn one_by_one_every_answer_is_equal() {
     }
 }
 
+/// No real set fills registers like these, and the estimator's far ends are reached by nothing else.
+#[test]
+fn counts_are_equal_for_registers_of_any_value() {
+    let mut redis = Redis::start();
+    let mut check = |what: &str, value: &dyn Fn(u32) -> u32| {
+        let mut bytes = Hll::new().to_redis_dense();
+        for (group, packed) in (0..).step_by(4).zip(bytes[16..].chunks_exact_mut(3)) {
+            let word = (0..4).map(|lane| value(group + lane) << (6 * lane)).sum::<u32>();
+            packed.copy_from_slice(&word.to_le_bytes()[..3]);
+        }
+        let hll = Hll::from_redis(&bytes).unwrap();
+        redis.bytes(&[b"SET", b"key", &bytes]);
+        assert_eq!(redis.number(&[b"PFCOUNT", b"key"]), hll.count(), "{what}");
+    };
+    for value in 0..=51 {
+        let scattered = |index: u32| index * 7_919 % 10_007 % (value + 1);
+        check(&format!("up to {value}"), &scattered);
+        check(&format!("few, up to {value}"), &|index| if index < 300 { scattered(index) } else { 0 });
+        check(&format!("half at {value}"), &|index| if index % 2 == 0 { value } else { value.min(46) });
+        check(&format!("all but few at {value}"), &|index| if index < 16_000 { value.min(48) } else { value });
+    }
+}
+
 #[test]
 fn merges_are_equal() {
     let mut redis = Redis::start();

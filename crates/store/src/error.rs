@@ -47,6 +47,8 @@ pub enum Error {
     NotFinite { key: Key, by: f64 },
     #[error("key {key} is a {found}, but the operation is on a {wanted}")]
     WrongType { key: Key, wanted: Kind, found: Kind },
+    #[error("key {key} is a Redis {found}, a type that is not used here")]
+    ForeignType { key: Key, found: String },
     #[error("key {key}{}: holds {value:?}, which is not a number to add to", InField(.field))]
     NotANumber { key: Key, field: Option<Atom>, value: String },
     #[error("key {key}{}: adding {by} to {value} overflows", InField(.field))]

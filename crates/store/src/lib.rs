@@ -6,14 +6,17 @@
 
 mod atom;
 mod batch;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 pub mod embedded;
 mod error;
 pub mod limits;
 mod query;
+pub mod redis;
 mod store;
 
 pub use atom::Atom;
 pub use batch::{AddWhen, Batch, End, Guard, Key, Number, Op, Presence};
 pub use error::{Error, Kind, Result};
 pub use query::{Cursor, Expiry, KeyPage, Order, Query, Reply, ScoreRange};
-pub use store::{Account, Event, SUBSCRIPTION_EVENTS_MAX, Store, Subscription};
+pub use store::{Account, Event, Placement, SUBSCRIPTION_EVENTS_MAX, Store, Subscription};

@@ -11,6 +11,28 @@ use crate::{Batch, Cursor, Key, KeyPage, Query, Reply, Result};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Account(pub u32);
 
+/// Which keys one batch may touch, and so how keys are named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// Any keys: the store is in one place. Names are plain.
+    Together,
+    /// Keys that share a `{tag}`: the store is spread over nodes by it.
+    ByTag,
+}
+
+impl Placement {
+    /// The key whose parts are joined by `:`, with the part that must live together in braces where that matters:
+    /// `before:{tag}:after`. Empty parts are left out.
+    pub fn key(self, before: &str, tag: &str, after: &str) -> Key {
+        let tag = match self {
+            Self::Together => tag.to_owned(),
+            Self::ByTag => format!("{{{tag}}}"),
+        };
+        let parts = [before, &tag, after];
+        Key::from(parts.iter().copied().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(":"))
+    }
+}
+
 /// Keeps data structures by key, for many accounts.
 ///
 /// Everything a store promises is in the conformance suite. In short: a commit is written whole or not at all, and
@@ -18,6 +40,11 @@ pub struct Account(pub u32);
 /// commit means that nothing was written, unless it says that it cannot know.
 #[async_trait]
 pub trait Store: Send + Sync + fmt::Debug + 'static {
+    /// Which keys one batch may touch.
+    fn placement(&self) -> Placement {
+        Placement::Together
+    }
+
     /// One reply an operation, in order.
     async fn commit(&self, account: Account, batch: Batch) -> Result<Vec<Reply>>;
 

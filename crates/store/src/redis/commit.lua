@@ -13,7 +13,7 @@
 -- The first line makes Redis refuse the script before it starts, not half-way, when it is out of memory, read-only or
 -- cannot persist.
 
-local call, pcall = redis.call, redis.pcall
+local call, try = redis.call, redis.pcall
 local find, match, sub, format, rep = string.find, string.match, string.sub, string.format, string.rep
 local abs, floor, min, max, huge = math.abs, math.floor, math.min, math.max, math.huge
 
@@ -42,11 +42,12 @@ end
 local function spell(number)
   if number == 0 then return '0' end
   local text
-  for digits = 14, 16 do
+  -- Fifteen figures are always kept, except of numbers so small that they have fewer.
+  for digits = abs(number) < 2.3e-308 and 0 or 14, 16 do
     text = format('%.' .. digits .. 'e', number)
     if tonumber(text) == number then break end
   end
-  local sign, lead, fraction, exponent = match(text, '^(-?)(%d)%.(%d+)e([+-]%d+)$')
+  local sign, lead, fraction, exponent = match(text, '^(-?)(%d)%.?(%d*)e([+-]%d+)$')
   local figures = match(lead .. fraction, '^(%d-)0*$')
   local point = tonumber(exponent) + 1
   if point <= 0 then return sign .. '0.' .. rep('0', -point) .. figures end
@@ -233,9 +234,9 @@ function check.hash_set(operation)
   local problem = adds('hash')(operation)
   if problem then return problem end
   if operation[4] then
-    local state, pairs_ = states[operation[2]], operation[3]
+    local state, flat = states[operation[2]], operation[3]
     state.fields = state.fields or {}
-    for i = 1, #pairs_, 2 do state.fields[pairs_[i]] = pairs_[i + 1] end
+    for i = 1, #flat, 2 do state.fields[flat[i]] = flat[i + 1] end
   end
 end
 
@@ -263,12 +264,12 @@ local function check_hash_increment(add)
       if #fields == 0 then return nil end
     end
     local state = states[k] or {}
-    local later, pairs_, n = state.fields or {}, {}, 0
+    local later, flat, n = state.fields or {}, {}, 0
     for from = 1, #fields, PIECE do
       local to = min(from + PIECE - 1, #fields)
       local stored = {}
       if not state.fresh then
-        stored = pcall('HMGET', KEYS[k], unpack(fields, from, to))
+        stored = try('HMGET', KEYS[k], unpack(fields, from, to))
         if stored.err then return refused(k, 'hash') or { 'failed', stored.err } end
       end
       for i = from, to do
@@ -278,18 +279,18 @@ local function check_hash_increment(add)
         local sum, why = add(old, by[i])
         if not sum then return { why, index, i, old } end
         later[field] = sum
-        pairs_[n + 1], pairs_[n + 2] = field, sum
+        flat[n + 1], flat[n + 2] = field, sum
         n = n + 2
       end
     end
     state.kind, state.emptied, state.fields = 'hash', nil, later
     states[k] = state
-    operation.pairs = pairs_
+    operation.flat = flat
   end
 end
 
 local function write_hash_increment(operation)
-  if operation.pairs then pieces('HSET', KEYS[operation[2]], operation.pairs) end
+  if operation.flat then pieces('HSET', KEYS[operation[2]], operation.flat) end
   return 0
 end
 

@@ -2,10 +2,13 @@
 
 mod crash;
 mod damage;
+mod differential;
 mod disk_full;
 mod dump;
 mod embedded;
 mod random;
+mod redis;
+mod redis_cluster;
 
 /// The seed of this run: the one asked for, or a new one. It is printed, so that a failure can be played again.
 fn seed() -> u64 {
