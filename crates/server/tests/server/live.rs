@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tickmark_server::Bounds;
 
 use crate::client::{Client, send};
-use crate::running::{Running, memory, open};
+use crate::running::{self, Running, memory, open};
 
 /// The events of one live connection.
 struct Events {
@@ -86,6 +86,17 @@ async fn servers_on_one_store_hear_each_other() {
     let store = memory();
     let one = Running::start(open(), Arc::clone(&store)).await;
     let two = Running::start(open(), store).await;
+    let mut events = Events::of(&two.client(), "shared").await;
+    events.next().await.unwrap();
+    one.client().post("/v1/updates/shared", "").await;
+    events.until_count(1).await;
+}
+
+#[tokio::test]
+async fn servers_on_one_redis_hear_each_other() {
+    let redis = tickmark_rig::Redis::start().unwrap();
+    let one = Running::start(open(), running::redis(&redis.url()).await).await;
+    let two = Running::start(open(), running::redis(&redis.url()).await).await;
     let mut events = Events::of(&two.client(), "shared").await;
     events.next().await.unwrap();
     one.client().post("/v1/updates/shared", "").await;

@@ -6,12 +6,12 @@ use axum::extract::FromRequestParts;
 use tickmark_engine::{Name, updates};
 use tickmark_server::once::{self, Once, Part, Plan, Written};
 use tickmark_store::{
-    Account, Atom, Batch, Cursor, Error, Guard, Key, KeyPage, Number, Op, Presence, Query, Reply, Result, Store,
-    Subscription,
+    Account, Atom, Batch, Cursor, Error, Guard, Key, KeyPage, Number, Op, Placement, Presence, Query, Reply, Result,
+    Store, Subscription,
 };
 
 use crate::client::{Answer, Client, send};
-use crate::running::{Running, memory, open};
+use crate::running::{self, Running, memory, open};
 
 async fn announce(client: &Client, key: &str, body: &str) -> Answer {
     let request = client.request("POST", "/v1/updates/repo").header("idempotency-key", key);
@@ -40,6 +40,18 @@ async fn the_same_key_is_answered_as_the_first_time() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hundred_at_once_count_once_on_the_embedded_store() {
     a_hundred_at_once(memory()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hundred_at_once_count_once_on_redis() {
+    let redis = tickmark_rig::Redis::start().unwrap();
+    a_hundred_at_once(running::redis(&redis.url()).await).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hundred_at_once_count_once_on_a_cluster() {
+    let cluster = tickmark_rig::Cluster::start().unwrap();
+    a_hundred_at_once(running::redis(&cluster.url()).await).await;
 }
 
 async fn a_hundred_at_once(store: Arc<dyn Store>) {
@@ -136,6 +148,23 @@ fn increment(tag: &str) -> Op {
 }
 
 #[tokio::test]
+async fn parts_are_one_where_the_store_is_in_one_place() {
+    let store = memory();
+    let (mut parts, ()) = axum::http::Request::builder().body(()).unwrap().into_parts();
+    let once = Once::from_request_parts(&mut parts, &()).await.unwrap();
+    let plan = async || {
+        let fine = Part { tag: "a".into(), batch: Batch::new().op(increment("a")) };
+        let overflow = Op::Increment { key: Key::from("{b}"), by: Number::Int(i64::MAX) };
+        let failing = Part { tag: "b".into(), batch: Batch::new().op(increment("b")).op(overflow) };
+        Ok(Plan { parts: vec![fine, failing], answer: tickmark_server::once::Answer::empty() })
+    };
+    let refused = once::commit(&*store, Account(0), &once, &["a".into(), "b".into()], plan).await.unwrap_err();
+    assert_eq!(refused.word().as_str(), "overflow");
+    let queries = vec![Query::Get { key: Key::from("{a}") }];
+    assert_eq!(store.read(Account(0), queries).await.unwrap(), [Reply::Value(None)]);
+}
+
+#[tokio::test]
 async fn a_plan_whose_guard_fails_is_made_again() {
     let store = memory();
     let (mut parts, ()) = axum::http::Request::builder().body(()).unwrap().into_parts();
@@ -163,6 +192,11 @@ struct Crashing {
 
 #[async_trait]
 impl Store for Crashing {
+    /// As on a Cluster, so that a request can end half-way.
+    fn placement(&self) -> Placement {
+        Placement::ByTag
+    }
+
     async fn commit(&self, account: Account, batch: Batch) -> Result<Vec<Reply>> {
         let crashes = self.commits.fetch_add(1, Ordering::SeqCst) == self.crashes_at;
         if !(crashes && self.before) {
