@@ -4,8 +4,11 @@ use std::time::{Duration, Instant};
 use reqwest::Response;
 use serde_json::{Value, json};
 use tickmark_server::Bounds;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 use crate::client::{Client, send};
+use crate::process;
 use crate::running::{self, Running, memory, open};
 
 /// The events of one live connection.
@@ -162,6 +165,38 @@ async fn beyond_the_limit_listeners_are_refused() {
         }
     }
     panic!("a place that was given back stayed taken");
+}
+
+/// What tests that run at the same time may take meanwhile.
+const OTHERS_KIB: usize = 256 * 1_024;
+
+/// Both ends of each connection are in this process, and most of them never read.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ten_thousand_listeners_take_little_and_no_more_with_time() {
+    let listeners = (process::open_files_max().saturating_sub(1_000) / 2).min(10_000);
+    let server = Running::open().await;
+    let client = server.client();
+    let before_kib = process::resident_kib();
+    let mut streams = Vec::new();
+    for _ in 0..listeners {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        stream.write_all(b"GET /v1/updates/crowd/live HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+        let mut answer = [0; 12];
+        stream.read_exact(&mut answer).await.unwrap();
+        assert_eq!(&answer, b"HTTP/1.1 200");
+        streams.push(stream);
+    }
+    let mut reader = Events::of(&client, "crowd").await;
+    reader.next().await.unwrap();
+    let joined_kib = process::resident_kib();
+    let taken_kib = joined_kib.saturating_sub(before_kib);
+    assert!(taken_kib <= OTHERS_KIB + 64 * listeners, "{taken_kib} KiB for {listeners} listeners");
+    for count in 1..=8 {
+        client.post("/v1/updates/crowd", "").await;
+        reader.until_count(count).await;
+    }
+    let grown_kib = process::resident_kib().saturating_sub(joined_kib);
+    assert!(grown_kib <= OTHERS_KIB + 8 * listeners, "{grown_kib} KiB more for {listeners} listeners");
 }
 
 #[tokio::test]
