@@ -1,6 +1,6 @@
 //! A batch as the script reads it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Bound;
 
 use redis::Pipeline;
@@ -64,8 +64,12 @@ pub(super) fn plan<'a>(place: &Place, batch: &'a Batch) -> Result<Plan<'a>> {
         });
     }
 
-    let incremented =
-        batch.ops.iter().filter(|op| matches!(op, Op::HashIncrement { .. })).filter_map(Op::key).collect();
+    let mut incremented = HashMap::new();
+    for op in &batch.ops {
+        if let Op::HashIncrement { key, .. } = op {
+            *incremented.entry(key).or_default() += 1;
+        }
+    }
     let mut encoder = Encoder { packer: Packer::default(), place, indexes: keys.indexes, spare, incremented };
     encoder.packer.array(2);
     encoder.packer.array(batch.guards.len());
@@ -120,8 +124,8 @@ struct Encoder<'a> {
     place: &'a Place,
     indexes: HashMap<&'a Key, usize>,
     spare: usize,
-    /// Keys whose fields an increment of the batch will look at.
-    incremented: HashSet<&'a Key>,
+    /// Keys whose fields increments of the batch will look at, and how many of them.
+    incremented: HashMap<&'a Key, u32>,
 }
 
 impl Encoder<'_> {
@@ -139,7 +143,7 @@ impl Encoder<'_> {
         match guard {
             Guard::Key { is, .. } | Guard::Member { is, .. } => self.packer.bool(*is == Presence::Present),
             Guard::Value { is, .. } | Guard::Field { is, .. } | Guard::Front { is, .. } => match is {
-                Some(atom) => self.packer.bytes(&atom.as_bytes()),
+                Some(atom) => self.packer.atom(atom),
                 None => self.packer.bool(false),
             },
             Guard::Score { is: Some(score), .. } => self.packer.decimal(*score),
@@ -149,7 +153,7 @@ impl Encoder<'_> {
         | Guard::Member { member: element, .. }
         | Guard::Score { member: element, .. } = guard
         {
-            self.packer.argument(element);
+            self.packer.atom(element);
         }
     }
 
@@ -157,7 +161,7 @@ impl Encoder<'_> {
         match op {
             Op::Set { key, value } => {
                 self.head("set", key, 3);
-                self.packer.argument(value);
+                self.packer.atom(value);
             }
             Op::Increment { key, by } => {
                 self.head("increment", key, 3);
@@ -165,14 +169,14 @@ impl Encoder<'_> {
             }
             Op::HashSet { key, fields } => {
                 self.head("hash_set", key, 4);
-                self.pairs(fields, Packer::argument);
-                self.packer.bool(self.incremented.contains(key));
+                self.pairs(fields, Packer::atom);
+                self.packer.bool(self.incremented.contains_key(key));
             }
             Op::HashIncrement { key, fields } => self.hash_increment(key, fields),
             Op::HashRemove { key, fields } => {
                 self.head("hash_remove", key, 4);
                 self.elements(fields);
-                self.packer.bool(self.incremented.contains(key));
+                self.packer.bool(self.incremented.contains_key(key));
             }
             Op::SetAdd { key, members } => self.element_op("set_add", key, members),
             Op::SetRemove { key, members } => self.element_op("set_remove", key, members),
@@ -180,8 +184,8 @@ impl Encoder<'_> {
                 self.head("sorted_add", key, 4);
                 self.packer.array(members.len() * 2);
                 for (member, score) in members {
-                    self.packer.decimal(*score);
-                    self.packer.argument(member);
+                    self.packer.text(&format!("{score:?}"));
+                    self.packer.atom(member);
                 }
                 match when {
                     AddWhen::Always => self.packer.bool(false),
@@ -212,12 +216,12 @@ impl Encoder<'_> {
             Op::ExpireAt { key, at_ms } => {
                 self.head("expire_at", key, 3);
                 let at_ms = i64::try_from(*at_ms).unwrap_or(i64::MAX);
-                self.packer.argument(&Atom::from(at_ms));
+                self.packer.atom(&Atom::from(at_ms));
             }
             Op::ExpireIn { key, ms } => {
                 self.head("expire_in", key, 3);
                 let ms = i64::try_from((*ms).min(EXPIRE_IN_MAX_MS)).unwrap_or(i64::MAX);
-                self.packer.argument(&Atom::from(ms));
+                self.packer.atom(&Atom::from(ms));
             }
             Op::Persist { key } => self.head("persist", key, 2),
             Op::Delete { key } => self.head("delete", key, 2),
@@ -235,10 +239,11 @@ impl Encoder<'_> {
     fn hash_increment(&mut self, key: &Key, fields: &[(Atom, Number)]) {
         let small = |(_, by): &(Atom, Number)| matches!(by, Number::Int(by) if is_exact(*by));
         let all_small = fields.iter().all(small);
-        self.head(if all_small { "hash_increment" } else { "hash_increment_any" }, key, 4);
+        let name = if all_small { "hash_increment" } else { "hash_increment_any" };
+        self.head(name, key, 5);
         self.packer.array(fields.len());
         for (field, _) in fields {
-            self.packer.argument(field);
+            self.packer.atom(field);
         }
         self.packer.array(fields.len());
         for (_, by) in fields {
@@ -247,6 +252,8 @@ impl Encoder<'_> {
                 by => self.number(*by),
             }
         }
+        let ascending = fields.is_sorted_by(|(a, _), (b, _)| a.as_int() < b.as_int());
+        self.packer.bool(ascending && self.incremented.get(key) == Some(&1));
     }
 
     fn hll_merge(&mut self, key: &Key, hll: &[u8]) -> Result<()> {
@@ -275,14 +282,14 @@ impl Encoder<'_> {
     fn elements(&mut self, elements: &[Atom]) {
         self.packer.array(elements.len());
         for element in elements {
-            self.packer.argument(element);
+            self.packer.atom(element);
         }
     }
 
     fn pairs<T>(&mut self, pairs: &[(Atom, T)], mut value: impl FnMut(&mut Packer, &T)) {
         self.packer.array(pairs.len() * 2);
         for (field, second) in pairs {
-            self.packer.argument(field);
+            self.packer.atom(field);
             value(&mut self.packer, second);
         }
     }
