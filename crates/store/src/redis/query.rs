@@ -3,7 +3,8 @@
 use redis::{Cmd, Value, cmd};
 use tickmark_stats::hll::Hll;
 
-use super::plan::{Place, bounds};
+use super::encode::bounds;
+use super::plan::Place;
 use super::value::{self, atom, count, optional, shape};
 use super::{cursor, problem};
 use crate::{Atom, Error, Expiry, Key, Kind, Order, Query, Reply, Result};

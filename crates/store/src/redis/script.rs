@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use redis::{Cmd, Script};
 
 /// See there for how it keeps a batch whole.
-const COMMIT: &str = include_str!("commit.lua");
+const COMMIT: &str = concat!("#!lua\n", include_str!("numbers.lua"), include_str!("commit.lua"));
 
 static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(COMMIT));
 
