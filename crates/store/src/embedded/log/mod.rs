@@ -109,7 +109,7 @@ impl Log {
         let next = Segment::create(&self.directory, self.next_sequence)?;
         self.bytes += next.bytes();
         let sealed = std::mem::replace(&mut self.active, next);
-        self.sealed.push((self.next_sequence, sealed.into_path()));
+        self.sealed.push((self.next_sequence, sealed.seal()?));
         Ok(())
     }
 
