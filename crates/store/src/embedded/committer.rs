@@ -169,13 +169,15 @@ impl Committer {
     fn append(&mut self, record: &[u8]) -> Result<(), Failure> {
         let Some(log) = self.log.as_mut().filter(|_| !record.is_empty()) else { return Ok(()) };
         log.append(record).map_err(Failure::NotWritten)?;
+        metrics::gauge!("tickmark_store_log_bytes").set(log.bytes() as f64);
         match self.durability {
-            Durability::Always => log.sync().map_err(Failure::NotSynced),
+            Durability::Always => sync(log).map_err(Failure::NotSynced),
             Durability::Interval | Durability::Os => Ok(()),
         }
     }
 
     fn acknowledge(&self, waiting: Vec<Waiting>) {
+        metrics::histogram!("tickmark_store_group_commits").record(waiting.len() as f64);
         for Waiting { commit, replies, applied } in waiting {
             if applied.removed_something()
                 && let Ok(mut state) = self.state.write()
@@ -240,6 +242,7 @@ impl Committer {
             Ok(state) => (state.dirty_bytes(), state.bytes()),
             Err(_) => return Err(Error::Corrupt("a defect stopped a writer halfway".into())),
         };
+        metrics::gauge!("tickmark_store_cache_bytes").set(bytes as f64);
         let log_bytes = self.log.as_ref().map_or(0, Log::bytes);
         if self.checkpointer.is_busy() && dirty_bytes > self.budget_bytes / DIRTY_SHARE_HARD {
             let outcome = self.checkpointer.wait();
@@ -270,6 +273,7 @@ impl Committer {
         };
         let checkpoint = Checkpoint::take(&mut state, self.sweeper.take_used_hints(), position);
         drop(state);
+        metrics::counter!("tickmark_store_checkpoints_total").increment(1);
         self.flushing_position = position;
         self.checkpointer.write(checkpoint);
         Ok(())
@@ -289,7 +293,7 @@ impl Committer {
 
     fn sync(&mut self) -> Result<()> {
         self.last_sync = Instant::now();
-        self.log.as_mut().map_or(Ok(()), Log::sync)
+        self.log.as_mut().map_or(Ok(()), sync)
     }
 
     /// Leaves everything in the records and nothing in the log.
@@ -312,6 +316,13 @@ impl Committer {
         }
         Ok(())
     }
+}
+
+fn sync(log: &mut Log) -> Result<()> {
+    let start = Instant::now();
+    let synced = log.sync();
+    metrics::histogram!("tickmark_store_sync_seconds").record(start.elapsed());
+    synced
 }
 
 enum Failure {

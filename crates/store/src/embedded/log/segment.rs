@@ -102,9 +102,8 @@ impl Segment {
 
     /// Best effort: a disk too full for zeros may still have room for the record.
     fn write_ahead(&mut self, end: u64) {
-        let chunks = (end..end + AHEAD_BYTES).step_by(ZEROS.len());
-        let written = chunks.map(|at| self.file.write_all_at(&ZEROS, at)).collect::<std::io::Result<()>>();
-        match written {
+        let mut chunks = (end..end + AHEAD_BYTES).step_by(ZEROS.len());
+        match chunks.try_for_each(|at| self.file.write_all_at(&ZEROS, at)) {
             Ok(()) => self.file_bytes = end + AHEAD_BYTES,
             Err(_) => {
                 let _ = self.file.set_len(self.file_bytes);
@@ -143,18 +142,18 @@ impl SegmentReader {
     }
 
     /// The payload of the next record, which must have this sequence number; `None` where the whole ones end.
-    pub(super) fn next_record(&mut self, sequence: u64) -> Result<Option<&[u8]>> {
+    pub(super) fn next_record(&mut self, sequence: u64) -> Option<&[u8]> {
         let rest = &self.bytes[self.valid..];
-        let Some((header, rest)) = rest.split_first_chunk::<RECORD_HEADER_BYTES>() else { return Ok(None) };
+        let (header, rest) = rest.split_first_chunk::<RECORD_HEADER_BYTES>()?;
         let [l0, l1, l2, l3, numbers @ ..] = *header;
         let length = u32::from_le_bytes([l0, l1, l2, l3]) as usize;
-        let Some(payload) = rest.get(..length) else { return Ok(None) };
+        let payload = rest.get(..length)?;
         let written = [checksum(sequence, payload).to_le_bytes(), sequence.to_le_bytes()].concat();
         if numbers[..] != written[..] {
-            return Ok(None);
+            return None;
         }
         self.valid += RECORD_HEADER_BYTES + length;
-        Ok(Some(payload))
+        Some(payload)
     }
 
     pub(super) fn valid_bytes(&self) -> u64 {
