@@ -2,6 +2,14 @@
 //!
 //! The only crate that reads the environment, and the only one that knows which stores there are.
 
+/// Prints a line. Unlike `println!`, does not panic when whoever reads it has gone.
+macro_rules! say {
+    ($($text:tt)*) => {{
+        use std::io::Write;
+        let _ = writeln!(std::io::stdout(), $($text)*);
+    }};
+}
+
 mod arguments;
 mod completions;
 mod configuration;

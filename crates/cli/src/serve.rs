@@ -28,17 +28,17 @@ async fn serve_store(options: &ServeOptions, store: Arc<dyn Store>, shutdown: im
     let listen = options.listen;
     let listener = TcpListener::bind(listen).await.map_err(|error| format!("could not listen on {listen}: {error}"))?;
     let address = listener.local_addr().map_err(|error| format!("listening on {listen}: {error}"))?;
-    println!("listening on  http://{address}");
-    println!("store         {}", options.store.store);
-    println!("durability    {}", store::durability(&options.store));
-    println!("access        {}", described(openness, options));
+    say!("listening on  http://{address}");
+    say!("store         {}", options.store.store);
+    say!("durability    {}", store::durability(&options.store));
+    say!("access        {}", described(openness, options));
     let settings = Settings {
         bounds: bounds(&options.limits),
         access: AccessSettings { openness, jwt: jwt(&options.jwt) },
         cors_origins: options.cors_origins.clone(),
     };
     Server::new(settings, store).run(listener, shutdown).await;
-    println!("stopped");
+    say!("stopped");
     Ok(())
 }
 
@@ -107,6 +107,6 @@ fn shutdown_signal() -> Outcome<impl Future<Output = ()>> {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }
-        println!("stopping");
+        say!("stopping");
     })
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use tickmark_store::Store;
 use tickmark_store::embedded::{Durability, EmbeddedStore, Options};
+use tickmark_store::redis::{Options as RedisOptions, RedisStore};
 
 use crate::Outcome;
 use crate::arguments::StoreOptions;
@@ -20,7 +21,7 @@ pub(crate) enum StoreAddress {
     Redis(String),
 }
 
-const REDIS_SCHEMES: &[&str] = &["redis://", "rediss://", "redis+cluster://"];
+const REDIS_SCHEMES: &[&str] = &["redis://", "rediss://", "redis+cluster://", "rediss+cluster://"];
 
 impl FromStr for StoreAddress {
     type Err = String;
@@ -80,7 +81,10 @@ pub(crate) async fn open(options: &StoreOptions) -> Outcome<Arc<dyn Store>> {
             let opened = opening.await.map_err(|error| format!("could not open the store {address}: {error}"))?;
             Ok(Arc::new(opened.map_err(failed)?))
         }
-        StoreAddress::Redis(_) => Err(format!("could not open the store {address}: this build has no Redis engine")),
+        StoreAddress::Redis(url) => {
+            let store = RedisStore::connect(&url, RedisOptions::default()).await;
+            Ok(Arc::new(store.map_err(|error| format!("could not open the store: {error}"))?))
+        }
     }
 }
 

@@ -44,9 +44,9 @@ async fn run_on(command: TokenCommand, store: Arc<dyn Store>, json: bool) -> Out
             if json {
                 let mut view = view(&token);
                 view["token"] = secret.reveal().into();
-                println!("{view}");
+                say!("{view}");
             } else {
-                println!("{}", secret.reveal());
+                say!("{}", secret.reveal());
                 eprintln!("This is shown once. Its id is {}.", token.id);
             }
         }
@@ -57,10 +57,10 @@ async fn run_on(command: TokenCommand, store: Arc<dyn Store>, json: bool) -> Out
             };
             let tokens = tokens.map_err(|error| format!("could not list tokens: {error}"))?;
             if json {
-                println!("{}", tokens.iter().map(view).collect::<Value>());
+                say!("{}", tokens.iter().map(view).collect::<Value>());
             } else {
                 for token in &tokens {
-                    println!("{}", line(token));
+                    say!("{}", line(token));
                 }
             }
         }
@@ -71,9 +71,9 @@ async fn run_on(command: TokenCommand, store: Arc<dyn Store>, json: bool) -> Out
             let revoked = registry.revoke(token.account, &token.id).await;
             revoked.map_err(|error| format!("could not revoke the token: {error}"))?;
             if json {
-                println!("{}", json!({ "revoked": id }));
+                say!("{}", json!({ "revoked": id }));
             } else {
-                println!("revoked {id}");
+                say!("revoked {id}");
             }
         }
     }

@@ -134,3 +134,25 @@ fn help_and_completions() {
         assert!(child.wait().unwrap().success() && script.contains("durability"), "{shell}");
     }
 }
+
+#[test]
+fn logs_have_no_secrets() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = tickmark(folder.path(), &["serve", "--listen=127.0.0.1:0", "--store=memory:", "--log=trace"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut said).unwrap();
+    let url = format!("{}/v1/updates/repo?access_token=hunter3", said.strip_prefix("listening on").unwrap().trim());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let status = runtime.block_on(async {
+        let request = reqwest::Client::new().post(url).header("idempotency-key", "hunter4");
+        request.bearer_auth("tm_hunter2").body("hunter5").send().await.unwrap().status()
+    });
+    assert_eq!(status, 401);
+    child.kill().unwrap();
+    let logs = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
+    let request = logs.lines().find(|line| line.contains("/v1/updates/repo")).unwrap_or_else(|| panic!("{logs}"));
+    let request: serde_json::Value = serde_json::from_str(request).unwrap();
+    assert_eq!((&request["status"], &request["refusal"]), (&401.into(), &"unauthenticated".into()));
+    assert!(!logs.contains("hunter"), "{logs}");
+}

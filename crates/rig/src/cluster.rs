@@ -12,7 +12,7 @@ const NODES: usize = 6;
 const MASTERS: usize = 3;
 /// A master is taken for dead after this long: short, so that a failover can be waited for in a test.
 const NODE_TIMEOUT_MS: u32 = 2_000;
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Six servers that agree on who has which slots.
 #[derive(Debug)]
@@ -35,6 +35,9 @@ impl Cluster {
             "repl-diskless-sync-delay 0".to_owned(),
             "cluster-allow-replica-migration no".to_owned(),
         ]);
+        if let Some(password) = &settings.password {
+            settings.more.push(format!("masterauth \"{password}\""));
+        }
         let nodes = (0..NODES).map(|_| Redis::start_with(&settings)).collect::<io::Result<Vec<_>>>()?;
         let cluster = Self { nodes };
         cluster.join(settings.password.as_deref())?;

@@ -33,11 +33,12 @@ pub(crate) fn ask(port: u16, commands: &[&[&str]]) -> io::Result<Answer> {
     let mut reader = BufReader::new(stream);
     let mut answer = Answer::Nothing;
     for command in commands {
-        let mut request = format!("*{}\r\n", command.len());
+        let mut request = Vec::new();
+        write!(request, "*{}\r\n", command.len())?;
         for word in *command {
-            request += &format!("${}\r\n{word}\r\n", word.len());
+            write!(request, "${}\r\n{word}\r\n", word.len())?;
         }
-        reader.get_mut().write_all(request.as_bytes())?;
+        reader.get_mut().write_all(&request)?;
         answer = read(&mut reader)?;
     }
     Ok(answer)

@@ -20,7 +20,7 @@ pub struct Context {
 struct Shared {
     store: Arc<dyn Store>,
     settings: Settings,
-    access: Access,
+    access: Arc<Access>,
     bodies: Budget,
     live: Live,
     requests: Semaphore,
@@ -28,10 +28,11 @@ struct Shared {
 
 impl Context {
     pub(crate) fn new(settings: Settings, store: Arc<dyn Store>) -> Self {
+        let access = Arc::new(Access::new(&settings.access, Arc::clone(&store)));
         let shared = Shared {
-            access: Access::new(&settings.access, Arc::clone(&store)),
             bodies: Budget::new(settings.bounds.bodies_bytes_max),
-            live: Live::new(Arc::clone(&store), settings.bounds.listeners_max),
+            live: Live::new(Arc::clone(&store), Arc::clone(&access), settings.bounds.listeners_max),
+            access,
             requests: Semaphore::new(settings.bounds.requests_max.min(Semaphore::MAX_PERMITS)),
             store,
             settings,

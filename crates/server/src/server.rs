@@ -7,8 +7,9 @@ use tickmark_store::Store;
 use tokio::net::TcpListener;
 
 use crate::context::Context;
+use crate::measure::{self, Metered};
 use crate::settings::Settings;
-use crate::{connection, measure, router};
+use crate::{connection, router};
 
 /// How often numbers are tidied that nobody has looked at.
 const UPKEEP: Duration = Duration::from_secs(5);
@@ -21,7 +22,7 @@ pub struct Server {
 impl Server {
     pub fn new(settings: Settings, store: Arc<dyn Store>) -> Self {
         measure::recorder();
-        Self { context: Context::new(settings, store) }
+        Self { context: Context::new(settings, Arc::new(Metered::new(store))) }
     }
 
     /// Answers requests until `shutdown` is done, then finishes what is in flight within a bounded time.

@@ -2,7 +2,8 @@
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use tickmark_engine::accounts::{Limits, Scopes, Token};
+use tickmark_engine::Seconds;
+use tickmark_engine::accounts::{Limits, Scopes, Token, TokenId};
 use tickmark_store::Account;
 
 use crate::problem::{Problem, Word};
@@ -17,6 +18,18 @@ pub struct Identity {
     pub(super) limits: Limits,
     /// What limits are counted by.
     pub(super) bearer: Box<str>,
+    pub(super) grant: Grant,
+}
+
+/// What an identity rests on, for connections that outlive the check at their beginning.
+#[derive(Clone, Debug)]
+pub(super) enum Grant {
+    /// That the server is open.
+    Open,
+    /// A token that can be revoked.
+    Token(TokenId),
+    /// A JWT, good until it expires.
+    Until(Seconds),
 }
 
 impl Identity {
@@ -28,6 +41,7 @@ impl Identity {
             scopes: Scopes::all(),
             limits: Limits::default(),
             bearer: "local".into(),
+            grant: Grant::Open,
         }
     }
 
@@ -38,6 +52,7 @@ impl Identity {
             scopes: token.scopes,
             limits: token.limits,
             bearer: token.id.as_str().into(),
+            grant: Grant::Token(token.id),
         }
     }
 }

@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use jsonwebtoken::{Algorithm, Validation, decode, decode_header};
 use serde::Deserialize;
+use tickmark_engine::Seconds;
 use tickmark_store::Store;
 
+use super::identity::Grant;
 use super::keys::Keys;
 use super::{Identity, refused};
 use crate::problem::Result;
@@ -28,6 +30,7 @@ pub(super) struct Jwt {
 #[derive(Deserialize)]
 struct Claims {
     sub: String,
+    exp: f64,
 }
 
 impl Jwt {
@@ -61,6 +64,7 @@ impl Jwt {
             limits: self.settings.limits,
             bearer: format!("sub:{}", claims.sub).into(),
             user: claims.sub,
+            grant: Grant::Until(expiry(claims.exp)),
         })
     }
 
@@ -73,4 +77,10 @@ impl Jwt {
         validation.leeway = LEEWAY_S;
         validation
     }
+}
+
+/// JWTs may have decimals in their times.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates, which is what is wanted")]
+fn expiry(exp: f64) -> Seconds {
+    Seconds(exp as u64).plus(LEEWAY_S)
 }

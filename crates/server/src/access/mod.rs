@@ -20,6 +20,7 @@ use tickmark_store::Store;
 use crate::clock;
 use crate::problem::{Problem, Result, Word};
 use crate::settings::{AccessSettings, Openness};
+use identity::Grant;
 use jwt::Jwt;
 use limiter::Limiter;
 use open::OpenDoor;
@@ -60,6 +61,22 @@ impl Access {
         };
         self.limiter.spend_request(&identity)?;
         Ok(identity)
+    }
+
+    /// Whether someone who came in a while ago would still be let in. Where the store does not answer, nobody is sent away.
+    pub(crate) async fn is_still_good(&self, identity: &Identity) -> bool {
+        match &identity.grant {
+            Grant::Open => match &self.open {
+                Some(open) => open.is_open().await.unwrap_or(true),
+                None => false,
+            },
+            Grant::Token(id) => match self.registry.get(identity.account, id).await {
+                Ok(token) => !token.is_expired(clock::now()),
+                Err(tickmark_engine::Error::UnknownToken { .. }) => false,
+                Err(_) => true,
+            },
+            Grant::Until(expiry) => clock::now() < *expiry,
+        }
     }
 
     /// Counts a body against what its sender may send in a day.

@@ -9,20 +9,29 @@ use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, SeqAccess, Visi
 use super::{Body, Format};
 use crate::problem::{Place, Problem, Result, Word};
 
+/// Calls `take` with each item of a text and its place, in order, and stops at the first that is refused.
+///
+/// A JSON text is an array of items, or a single one. Items may borrow from the text.
+pub fn each<'text, T, F>(text: &'text str, format: Format, mut take: F) -> Result<()>
+where
+    T: Deserialize<'text>,
+    F: FnMut(Place, T) -> Result<()>,
+{
+    match format {
+        Format::Ndjson => each_line(text, &mut take),
+        Format::Json if text.trim_start().starts_with('[') => each_element(text, &mut take),
+        Format::Json => take(Place::Item(1), parse(text)?),
+    }
+}
+
 impl Body {
-    /// Calls `take` with each item and its place, in order, and stops at the first that is refused.
-    ///
-    /// A JSON body is an array of items, or a single one. Items may borrow from the body.
-    pub fn each<'body, T, F>(&'body self, mut take: F) -> Result<()>
+    /// Calls `take` with each item of the body; see [`each`].
+    pub fn each<'body, T, F>(&'body self, take: F) -> Result<()>
     where
         T: Deserialize<'body>,
         F: FnMut(Place, T) -> Result<()>,
     {
-        match self.format() {
-            Format::Ndjson => each_line(self.text(), &mut take),
-            Format::Json if self.text().trim_start().starts_with('[') => each_element(self.text(), &mut take),
-            Format::Json => take(Place::Item(1), parse(self.text())?),
-        }
+        each(self.text(), self.format(), take)
     }
 
     /// All items, where a handler needs them at once.
@@ -137,7 +146,6 @@ fn refuse(error: &serde_json::Error) -> Problem {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Budget;
     use super::*;
 
     #[derive(Debug, Deserialize)]
@@ -149,9 +157,8 @@ mod tests {
     }
 
     fn check(format: Format, text: &str, expected: Result<&[u64], (Word, Option<Place>)>) {
-        let body = Body::of_text(text, format, Budget::new(0).share());
         let mut seen = Vec::new();
-        let outcome = body.each(|place, event: Event<'_>| {
+        let outcome = each(text, format, |place, event: Event<'_>| {
             if event.at == 13 {
                 return Err(Problem::new(Word::RuleBroken, "unlucky").at(place));
             }
@@ -197,8 +204,8 @@ mod tests {
 
     #[test]
     fn deep_nesting_is_refused_not_followed() {
-        let body = Body::of_text(&"[".repeat(100_000), Format::Json, Budget::new(0).share());
-        let problem = body.each(|_, _: serde_json::Value| Ok(())).unwrap_err();
+        let deep = "[".repeat(100_000);
+        let problem = each(&deep, Format::Json, |_, _: serde_json::Value| Ok(())).unwrap_err();
         assert_eq!(problem.word(), Word::MalformedJson);
     }
 }

@@ -12,4 +12,5 @@ pub mod whole;
 
 pub(crate) use budget::Budget;
 pub use format::Format;
+pub use items::each;
 pub use read::Body;

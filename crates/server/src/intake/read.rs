@@ -1,7 +1,10 @@
 //! Reading a body off the wire.
 
-use axum::body::Body as WireBody;
+use std::time::Duration;
+
+use axum::body::{Body as WireBody, HttpBody};
 use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::header;
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 
@@ -14,6 +17,9 @@ use crate::problem::{Problem, Result, Word};
 
 /// Bodies up to this size are unpacked where they were read; larger ones where nobody waits.
 const UNPACK_INLINE_BYTES: usize = 16 * 1_024;
+
+/// How long a body that is too large is read on, so that its sender hears why it is refused.
+const DRAIN_WAIT: Duration = Duration::from_secs(2);
 
 /// A whole body, unpacked, valid UTF-8.
 #[derive(Debug)]
@@ -39,16 +45,19 @@ impl Body {
         Self::read(context, request, Format::Json).await
     }
 
-    #[cfg(test)]
-    pub(super) fn of_text(text: &str, format: Format, share: Share) -> Self {
-        Self { text: Bytes::copy_from_slice(text.as_bytes()), format, _share: share }
-    }
-
     async fn read(context: &Context, request: Request, format: Format) -> Result<Self> {
         let (mut parts, body) = request.into_parts();
         let bounds = context.bounds();
         let encoding = Encoding::of(&parts.headers)?;
         let mut share = context.bodies().share();
+        let asks_first = parts.headers.contains_key(header::EXPECT);
+        if body.size_hint().lower() > bounds.body_bytes_max as u64 {
+            // Whoever asks first is told before anything is sent.
+            if !asks_first {
+                drain(body, bounds.body_bytes_max).await;
+            }
+            return Err(too_large(bounds.body_bytes_max));
+        }
         let reading = collect(body, bounds.body_bytes_max, &mut share);
         let packed = tokio::time::timeout(bounds.body_wait, reading).await.map_err(|_| {
             let detail = format!("The body must be there within {} seconds.", bounds.body_wait.as_secs());
@@ -89,8 +98,8 @@ async fn collect(mut body: WireBody, bytes_max: usize, share: &mut Share) -> Res
         let Ok(chunk) = frame.into_data() else { continue };
         let len = first.len() + joined.len() + chunk.len();
         if len > bytes_max {
-            let detail = format!("A body has at most {bytes_max} bytes; send it in several parts.");
-            return Err(Problem::new(Word::BodyTooLarge, detail));
+            drain(body, bytes_max).await;
+            return Err(too_large(bytes_max));
         }
         share.grow_to(len)?;
         // Most bodies are one chunk, which then needs no copy.
@@ -104,6 +113,25 @@ async fn collect(mut body: WireBody, bytes_max: usize, share: &mut Share) -> Res
         }
     }
     Ok(if joined.is_empty() { first } else { joined.freeze() })
+}
+
+fn too_large(bytes_max: usize) -> Problem {
+    Problem::new(Word::BodyTooLarge, format!("A body has at most {bytes_max} bytes; send it in several parts."))
+}
+
+/// Reads on for a while and forgets it. A connection that is closed on someone who is still sending looks to them like a
+/// broken one, and the answer is lost.
+async fn drain(mut body: WireBody, bytes_max: usize) {
+    let draining = async {
+        let mut drained = 0;
+        while let Some(Ok(frame)) = body.frame().await {
+            drained += frame.data_ref().map_or(0, Bytes::len);
+            if drained > bytes_max {
+                return;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(DRAIN_WAIT, draining).await;
 }
 
 fn check_utf8(text: &[u8]) -> Result<()> {

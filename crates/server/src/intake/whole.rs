@@ -12,7 +12,7 @@ pub fn optional<'de, D: Deserializer<'de>, T: TryFrom<u64>>(deserializer: D) -> 
 
 struct Whole<T>(PhantomData<T>);
 
-impl<'de, T: TryFrom<u64>> Visitor<'de> for Whole<T> {
+impl<T: TryFrom<u64>> Visitor<'_> for Whole<T> {
     type Value = Option<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

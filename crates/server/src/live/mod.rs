@@ -6,6 +6,7 @@
 //! in it and has skipped what was between. Servers on the same store hear each other through the store's channels.
 
 mod frame;
+mod guest;
 mod stream;
 mod topic;
 
@@ -17,8 +18,10 @@ use bytes::Bytes;
 use tickmark_store::{Account, Key, Store};
 use tokio::sync::{Semaphore, watch};
 
+use crate::access::{Access, Identity};
 use crate::problem::{Problem, Result, Word};
 use frame::Frame;
+use guest::Guest;
 use topic::Topic;
 
 type Topics = Arc<Mutex<HashMap<(Account, Key), watch::Sender<Arc<Frame>>>>>;
@@ -27,6 +30,7 @@ type Topics = Arc<Mutex<HashMap<(Account, Key), watch::Sender<Arc<Frame>>>>>;
 #[derive(Debug)]
 pub struct Live {
     store: Arc<dyn Store>,
+    access: Arc<Access>,
     topics: Topics,
     listeners: Arc<Semaphore>,
     listeners_max: usize,
@@ -35,9 +39,10 @@ pub struct Live {
 }
 
 impl Live {
-    pub(crate) fn new(store: Arc<dyn Store>, listeners_max: usize) -> Self {
+    pub(crate) fn new(store: Arc<dyn Store>, access: Arc<Access>, listeners_max: usize) -> Self {
         Self {
             store,
+            access,
             topics: Topics::default(),
             listeners: Arc::new(Semaphore::new(listeners_max.min(Semaphore::MAX_PERMITS))),
             listeners_max,
@@ -45,11 +50,12 @@ impl Live {
         }
     }
 
-    /// Answers with the state of a topic, now and whenever it changes.
+    /// Answers with the state of a channel of the listener's account, now and whenever it changes, for as long as the
+    /// listener would be let in.
     ///
     /// `snapshot` returns JSON without line breaks. Everyone on a topic is served by the snapshot of whoever came first, so
     /// it must depend on the account and the channel alone.
-    pub async fn listen<S, F>(&self, account: Account, channel: Key, snapshot: S) -> Result<Response>
+    pub async fn listen<S, F>(&self, identity: Identity, channel: Key, snapshot: S) -> Result<Response>
     where
         S: Fn() -> F + Send + Sync + 'static,
         F: Future<Output = Result<Bytes>> + Send + 'static,
@@ -58,11 +64,13 @@ impl Live {
             let detail = format!("All {} live connections are taken.", self.listeners_max);
             Problem::new(Word::TooManyListeners, detail).retry_after_s(5)
         })?;
+        let account = identity.account;
         let slot = match self.joined(account, &channel) {
             Some(slot) => slot,
             None => self.open(account, channel, snapshot).await?,
         };
-        Ok(stream::response(slot, self.stopping.subscribe(), permit))
+        let guest = Guest::new(identity, Arc::clone(&self.access), permit);
+        Ok(stream::response(slot, self.stopping.subscribe(), guest))
     }
 
     pub(crate) fn stop(&self) {

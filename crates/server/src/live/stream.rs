@@ -8,10 +8,11 @@ use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::stream;
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
 use super::frame::Frame;
+use super::guest::Guest;
 use crate::flag::raised;
 
 /// Proxies close connections that are silent for long.
@@ -23,15 +24,11 @@ struct Listener {
     /// The sequence of the last frame sent; none before the snapshot.
     sent: Option<u64>,
     silent_since: Instant,
-    _open: Open,
+    guest: Guest,
 }
 
-pub(super) fn response(
-    slot: watch::Receiver<Arc<Frame>>,
-    stopping: watch::Receiver<bool>,
-    permit: OwnedSemaphorePermit,
-) -> Response {
-    let listener = Listener { slot, stopping, sent: None, silent_since: Instant::now(), _open: Open::new(permit) };
+pub(super) fn response(slot: watch::Receiver<Arc<Frame>>, stopping: watch::Receiver<bool>, guest: Guest) -> Response {
+    let listener = Listener { slot, stopping, sent: None, silent_since: Instant::now(), guest };
     let events = stream::unfold(listener, |mut listener| async move {
         let bytes = listener.next().await?;
         Some((Ok::<_, std::convert::Infallible>(bytes), listener))
@@ -54,6 +51,9 @@ impl Listener {
             bytes = Self::event(&mut self.slot, &mut self.sent) => bytes?,
             () = sleep_until(self.silent_since + HEARTBEAT) => Bytes::from_static(b":\n\n"),
         };
+        if !self.guest.is_welcome().await {
+            return None;
+        }
         self.silent_since = Instant::now();
         Some(bytes)
     }
@@ -72,20 +72,28 @@ impl Listener {
     }
 }
 
-/// Counts a connection for as long as it is there.
-struct Open {
-    _permit: OwnedSemaphorePermit,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Open {
-    fn new(permit: OwnedSemaphorePermit) -> Self {
-        metrics::gauge!("tickmark_live_connections").increment(1.0);
-        Self { _permit: permit }
+    fn frame(sequence: u64) -> Arc<Frame> {
+        Arc::new(Frame::new(sequence, &Bytes::from(format!("{{\"n\":{sequence}}}"))))
     }
-}
 
-impl Drop for Open {
-    fn drop(&mut self) {
-        metrics::gauge!("tickmark_live_connections").decrement(1.0);
+    #[tokio::test]
+    async fn a_slow_reader_is_skipped_ahead() {
+        let (sender, mut slot) = watch::channel(frame(0));
+        let mut sent = None;
+        let mut next = async || {
+            let bytes = Listener::event(&mut slot, &mut sent).await.unwrap();
+            String::from_utf8(bytes.to_vec()).unwrap()
+        };
+        assert_eq!(next().await, "event: snapshot\nid: 0\ndata: {\"n\":0}\n\n");
+        for sequence in 1..=1_000 {
+            sender.send_replace(frame(sequence));
+        }
+        assert_eq!(next().await, "event: change\nid: 1000\ndata: {\"n\":1000}\n\n");
+        drop(sender);
+        assert!(Listener::event(&mut slot, &mut sent).await.is_none());
     }
 }

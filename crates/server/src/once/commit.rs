@@ -6,7 +6,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use serde::Serialize;
-use tickmark_store::{Account, Batch, Error as StoreError, Guard, Op, Presence, Query, Store};
+use tickmark_store::{Account, Batch, Error as StoreError, Guard, Op, Placement, Presence, Query, Store};
 
 use super::Once;
 use super::record::Record;
@@ -20,7 +20,7 @@ const ATTEMPTS_MAX: usize = 100;
 /// What a handler wants written, and what it answers once that is written.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// One part a tag; on a store that is not a Cluster, one part.
+    /// One part a tag. Where the store is in one place they are written together, whole or not at all.
     pub parts: Vec<Part>,
     pub answer: Answer,
 }
@@ -100,6 +100,11 @@ where
 {
     // Tags applied by this very request: without an Idempotency-Key nothing else remembers them.
     let mut applied = Vec::new();
+    let whole = [String::new()];
+    let tags = match store.placement() {
+        Placement::Together => &whole,
+        Placement::ByTag => tags,
+    };
     for _ in 0..ATTEMPTS_MAX {
         let mut recorded = recorded(store, account, once, tags).await?;
         if recorded.len() == tags.len()
@@ -129,11 +134,16 @@ async fn apply(
     answer: &Answer,
     applied: &mut Vec<String>,
 ) -> Result<(), StoreError> {
+    let placement = store.placement();
+    let parts = match placement {
+        Placement::Together => vec![joined(parts)],
+        Placement::ByTag => parts,
+    };
     for Part { tag, mut batch } in parts {
         if applied.contains(&tag) {
             continue;
         }
-        if let (Some(key), Some(content)) = (once.record(&tag), once.content()) {
+        if let (Some(key), Some(content)) = (once.record(placement, &tag), once.content()) {
             batch.guards.push(Guard::Key { key: key.clone(), is: Presence::Absent });
             batch.ops.push(Op::Set { key: key.clone(), value: Record::to_atom(&content, answer) });
             let ms = u64::try_from(KEPT.as_millis()).unwrap_or(u64::MAX);
@@ -145,11 +155,22 @@ async fn apply(
     Ok(())
 }
 
+/// All parts as one.
+fn joined(parts: Vec<Part>) -> Part {
+    let mut whole = Part { tag: String::new(), batch: Batch::new() };
+    for Part { batch, .. } in parts {
+        whole.batch.guards.extend(batch.guards);
+        whole.batch.ops.extend(batch.ops);
+    }
+    whole
+}
+
 /// The tags that have a record of this request, with its answer. A record of another request under the same key is a
 /// conflict.
 async fn recorded(store: &dyn Store, account: Account, once: &Once, tags: &[String]) -> Result<Vec<(String, Answer)>> {
     let Some(content) = once.content() else { return Ok(Vec::new()) };
-    let queries = tags.iter().filter_map(|tag| once.record(tag)).map(|key| Query::Get { key }).collect();
+    let queries =
+        tags.iter().filter_map(|tag| once.record(store.placement(), tag)).map(|key| Query::Get { key }).collect();
     let mut done = Vec::new();
     for (tag, reply) in tags.iter().zip(store.read(account, queries).await?) {
         let Some(atom) = reply.value()? else { continue };

@@ -6,7 +6,7 @@ use axum::extract::FromRequestParts;
 use axum::http::HeaderName;
 use axum::http::request::Parts;
 use sha2::{Digest, Sha256};
-use tickmark_store::Key;
+use tickmark_store::{Key, Placement};
 
 use crate::access::Identity;
 use crate::problem::{Problem, Word};
@@ -42,9 +42,9 @@ impl Once {
     }
 
     /// The key of the record for the part of the request that lives under a tag; none where there is no key.
-    pub(super) fn record(&self, tag: &str) -> Option<Key> {
+    pub(super) fn record(&self, placement: Placement, tag: &str) -> Option<Key> {
         let request = self.request.as_ref()?;
-        Some(Key::from(format!("tm:{{{tag}}}:once:{}", hexadecimal(&request.name))))
+        Some(placement.key("tm:once", tag, &hexadecimal(&request.name)))
     }
 
     /// What the record must say for its answer to be the answer to this request.

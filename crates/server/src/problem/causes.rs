@@ -48,7 +48,6 @@ impl From<StoreError> for Problem {
 
 /// What is nobody's business but the operator's: addresses and paths go to the log, not to the client.
 fn hidden(word: Word, error: &dyn std::error::Error) -> Problem {
-    metrics::counter!("tickmark_store_errors_total", "error" => word.as_str()).increment(1);
     tracing::error!(error = %error, "{}", word.title());
     let detail = match word {
         Word::FateUnknown => {

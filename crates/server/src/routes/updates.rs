@@ -71,13 +71,13 @@ pub(crate) async fn live(
     identity: Identity,
     PathName(repo): PathName,
 ) -> Result<Response> {
-    let store = std::sync::Arc::clone(context.store());
+    let (store, account) = (std::sync::Arc::clone(context.store()), identity.account);
     let channel = updates::channel(&repo);
     let snapshot = move || {
         let (store, repo) = (std::sync::Arc::clone(&store), repo.clone());
-        async move { state(&*store, identity.account, &repo).await }
+        async move { state(&*store, account, &repo).await }
     };
-    context.live().listen(identity.account, channel, snapshot).await
+    context.live().listen(identity, channel, snapshot).await
 }
 
 async fn state(store: &dyn Store, account: Account, repo: &Name) -> Result<Bytes> {

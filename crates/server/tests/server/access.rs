@@ -5,7 +5,7 @@ use tickmark_engine::accounts::Limits;
 use tickmark_server::{AccessSettings, Openness, Settings};
 
 use crate::client::send;
-use crate::running::{Running, memory};
+use crate::running::{self, Running, memory};
 
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
@@ -105,10 +105,19 @@ async fn limits_answer_429_with_a_time_to_wait() {
     assert!((1..=86_400).contains(&refused.header("retry-after").parse::<u32>().unwrap()));
 }
 
-/// Walks the document, so that a route added tomorrow is tested tomorrow.
 #[tokio::test]
 async fn a_foreign_token_finds_nothing_anywhere() {
-    let server = Running::open().await;
+    walk(&Running::open().await).await;
+}
+
+#[tokio::test]
+async fn a_foreign_token_finds_nothing_anywhere_on_redis() {
+    let redis = tickmark_rig::Redis::start().unwrap();
+    walk(&Running::start(running::open(), running::redis(&redis.url()).await).await).await;
+}
+
+/// Walks the document, so that a route added tomorrow is tested tomorrow.
+async fn walk(server: &Running) {
     let owner = server.bearer(1, "read,write,admin").await;
     assert_eq!(owner.post("/v1/updates/secret", "").await.status, 202);
     let token_id = owner.get("/v1/tokens").await.json()["tokens"][0]["id"].as_str().unwrap().to_owned();

@@ -4,6 +4,7 @@ use reqwest::Body;
 use tickmark_server::Bounds;
 
 use crate::client::{Answer, Client, send};
+use crate::process;
 use crate::running::{Running, memory, open};
 
 const TOKENS: &str = "/v1/tokens";
@@ -67,7 +68,8 @@ async fn too_much_is_413_packed_or_not() {
     assert!(bomb.len() < 10 << 20);
     let bombed = post(&client, &[json, ("content-encoding", "zstd")], bomb).await;
     assert_eq!((bombed.status.as_u16(), bombed.problem().as_str()), (413, "body_too_large"));
-    assert!(resident_mib() < 1_024, "{} MiB", resident_mib());
+    let resident_kib = process::resident_kib();
+    assert!(resident_kib < 1_024 * 1_024, "{resident_kib} KiB");
 }
 
 #[tokio::test]
@@ -79,10 +81,4 @@ async fn bodies_share_one_budget() {
     assert_eq!((answer.status.as_u16(), answer.problem().as_str()), (503, "overloaded"));
     let small = post(&server.client(), &[("content-type", "application/json")], vec![b' '; 1 << 19]).await;
     assert_eq!(small.problem(), "malformed_json");
-}
-
-fn resident_mib() -> usize {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    line.and_then(|line| line.split_whitespace().next()?.parse::<usize>().ok()).unwrap_or(0) / 1_024
 }

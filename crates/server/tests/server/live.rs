@@ -4,9 +4,12 @@ use std::time::{Duration, Instant};
 use reqwest::Response;
 use serde_json::{Value, json};
 use tickmark_server::Bounds;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 use crate::client::{Client, send};
-use crate::running::{Running, memory, open};
+use crate::process;
+use crate::running::{self, Running, memory, open};
 
 /// The events of one live connection.
 struct Events {
@@ -93,6 +96,17 @@ async fn servers_on_one_store_hear_each_other() {
 }
 
 #[tokio::test]
+async fn servers_on_one_redis_hear_each_other() {
+    let redis = tickmark_rig::Redis::start().unwrap();
+    let one = Running::start(open(), running::redis(&redis.url()).await).await;
+    let two = Running::start(open(), running::redis(&redis.url()).await).await;
+    let mut events = Events::of(&two.client(), "shared").await;
+    events.next().await.unwrap();
+    one.client().post("/v1/updates/shared", "").await;
+    events.until_count(1).await;
+}
+
+#[tokio::test]
 async fn accounts_do_not_hear_each_other() {
     let server = Running::open().await;
     let (zero, one) = (server.bearer(0, "read,write").await, server.bearer(1, "read,write").await);
@@ -102,6 +116,27 @@ async fn accounts_do_not_hear_each_other() {
     one.post("/v1/updates/repo", "").await;
     let (_, data) = events.next().await.unwrap();
     assert_eq!(data["count"], 1);
+}
+
+#[tokio::test]
+async fn a_revoked_token_hears_nothing_more() {
+    let server = Running::open().await;
+    let admin = server.bearer(0, "read,write,admin").await;
+    let made = admin.post("/v1/tokens", "{\"name\":\"x\",\"scopes\":[\"read\"]}").await.json();
+    let mut events = Events::of(&server.client().with_token(made["token"].as_str().unwrap()), "repo").await;
+    events.next().await.unwrap();
+    admin.delete(&format!("/v1/tokens/{}", made["id"].as_str().unwrap())).await;
+    let deadline = Instant::now() + Duration::from_secs(10);
+    let publishing = tokio::spawn(async move {
+        while Instant::now() < deadline {
+            admin.post("/v1/updates/repo", "").await;
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    });
+    while let Some((name, _)) = events.next().await {
+        assert!(name == "change" && Instant::now() < deadline, "still heard after ten seconds");
+    }
+    publishing.abort();
 }
 
 #[tokio::test]
@@ -130,6 +165,38 @@ async fn beyond_the_limit_listeners_are_refused() {
         }
     }
     panic!("a place that was given back stayed taken");
+}
+
+/// What tests that run at the same time may take meanwhile.
+const OTHERS_KIB: usize = 256 * 1_024;
+
+/// Both ends of each connection are in this process, and most of them never read.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ten_thousand_listeners_take_little_and_no_more_with_time() {
+    let listeners = (process::open_files_max().saturating_sub(1_000) / 2).min(10_000);
+    let server = Running::open().await;
+    let client = server.client();
+    let before_kib = process::resident_kib();
+    let mut streams = Vec::new();
+    for _ in 0..listeners {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        stream.write_all(b"GET /v1/updates/crowd/live HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+        let mut answer = [0; 12];
+        stream.read_exact(&mut answer).await.unwrap();
+        assert_eq!(&answer, b"HTTP/1.1 200");
+        streams.push(stream);
+    }
+    let mut reader = Events::of(&client, "crowd").await;
+    reader.next().await.unwrap();
+    let joined_kib = process::resident_kib();
+    let taken_kib = joined_kib.saturating_sub(before_kib);
+    assert!(taken_kib <= OTHERS_KIB + 64 * listeners, "{taken_kib} KiB for {listeners} listeners");
+    for count in 1..=8 {
+        client.post("/v1/updates/crowd", "").await;
+        reader.until_count(count).await;
+    }
+    let grown_kib = process::resident_kib().saturating_sub(joined_kib);
+    assert!(grown_kib <= OTHERS_KIB + 8 * listeners, "{grown_kib} KiB more for {listeners} listeners");
 }
 
 #[tokio::test]

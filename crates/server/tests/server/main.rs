@@ -7,5 +7,6 @@ mod hostile;
 mod jwt;
 mod live;
 mod once;
+mod process;
 mod routes;
 mod running;

@@ -2,11 +2,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
+use axum::extract::FromRequestParts;
 use tickmark_engine::{Name, updates};
-use tickmark_store::{Account, Batch, Cursor, Error, Key, KeyPage, Query, Reply, Result, Store, Subscription};
+use tickmark_server::once::{self, Once, Part, Plan, Written};
+use tickmark_store::{
+    Account, Atom, Batch, Cursor, Error, Guard, Key, KeyPage, Number, Op, Placement, Presence, Query, Reply, Result,
+    Store, Subscription,
+};
 
 use crate::client::{Answer, Client, send};
-use crate::running::{Running, memory, open};
+use crate::running::{self, Running, memory, open};
 
 async fn announce(client: &Client, key: &str, body: &str) -> Answer {
     let request = client.request("POST", "/v1/updates/repo").header("idempotency-key", key);
@@ -35,6 +40,18 @@ async fn the_same_key_is_answered_as_the_first_time() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hundred_at_once_count_once_on_the_embedded_store() {
     a_hundred_at_once(memory()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hundred_at_once_count_once_on_redis() {
+    let redis = tickmark_rig::Redis::start().unwrap();
+    a_hundred_at_once(running::redis(&redis.url()).await).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hundred_at_once_count_once_on_a_cluster() {
+    let cluster = tickmark_rig::Cluster::start().unwrap();
+    a_hundred_at_once(running::redis(&cluster.url()).await).await;
 }
 
 async fn a_hundred_at_once(store: Arc<dyn Store>) {
@@ -88,19 +105,100 @@ async fn a_replay_never_shows_the_token_again() {
     assert_eq!(admin.get("/v1/tokens").await.json()["tokens"].as_array().unwrap().len(), 2);
 }
 
+#[tokio::test]
+async fn a_request_of_several_parts_is_completed_when_sent_again() {
+    // The second commit is lost before it happens, so the first request ends half-way.
+    let store = Crashing { store: memory(), commits: AtomicUsize::new(0), crashes_at: 1, before: true };
+    for (key, totals) in [(Some("k"), [1, 1, 1]), (None, [2, 1, 1])] {
+        let store = Crashing { store: memory(), commits: AtomicUsize::new(0), ..store };
+        let write = || {
+            let mut request = axum::http::Request::builder().uri("/v1/many").body(()).unwrap();
+            if let Some(key) = key {
+                request.headers_mut().insert("idempotency-key", key.parse().unwrap());
+            }
+            let (mut parts, ()) = request.into_parts();
+            let store = &store;
+            async move {
+                let once = Once::from_request_parts(&mut parts, &()).await.unwrap();
+                let tags = ["a", "b", "c"].map(str::to_owned);
+                let plan = async || {
+                    let part = |tag: &String| Part { tag: tag.clone(), batch: Batch::new().op(increment(tag)) };
+                    Ok(Plan { parts: tags.iter().map(part).collect(), answer: tickmark_server::once::Answer::empty() })
+                };
+                once::commit(store, Account(0), &once, &tags, plan).await
+            }
+        };
+        let half_way = write().await.unwrap_err();
+        assert_eq!(half_way.word().as_str(), "partly_applied");
+        assert!(half_way.detail().starts_with("1 of 3 parts"), "{}", half_way.detail());
+        assert!(matches!(write().await.unwrap(), Written::Now(_)));
+        for (tag, total) in ["a", "b", "c"].iter().zip(totals) {
+            let queries = vec![Query::Get { key: Key::from(format!("{{{tag}}}")) }];
+            let value = store.read(Account(0), queries).await.unwrap().pop().unwrap().value().unwrap();
+            assert_eq!(value, Some(Atom::from(total)), "{tag} with the key {key:?}");
+        }
+        if key.is_some() {
+            assert!(matches!(write().await.unwrap(), Written::Before(_)));
+        }
+    }
+}
+
+fn increment(tag: &str) -> Op {
+    Op::Increment { key: Key::from(format!("{{{tag}}}")), by: Number::Int(1) }
+}
+
+#[tokio::test]
+async fn parts_are_one_where_the_store_is_in_one_place() {
+    let store = memory();
+    let (mut parts, ()) = axum::http::Request::builder().body(()).unwrap().into_parts();
+    let once = Once::from_request_parts(&mut parts, &()).await.unwrap();
+    let plan = async || {
+        let fine = Part { tag: "a".into(), batch: Batch::new().op(increment("a")) };
+        let overflow = Op::Increment { key: Key::from("{b}"), by: Number::Int(i64::MAX) };
+        let failing = Part { tag: "b".into(), batch: Batch::new().op(increment("b")).op(overflow) };
+        Ok(Plan { parts: vec![fine, failing], answer: tickmark_server::once::Answer::empty() })
+    };
+    let refused = once::commit(&*store, Account(0), &once, &["a".into(), "b".into()], plan).await.unwrap_err();
+    assert_eq!(refused.word().as_str(), "overflow");
+    let queries = vec![Query::Get { key: Key::from("{a}") }];
+    assert_eq!(store.read(Account(0), queries).await.unwrap(), [Reply::Value(None)]);
+}
+
+#[tokio::test]
+async fn a_plan_whose_guard_fails_is_made_again() {
+    let store = memory();
+    let (mut parts, ()) = axum::http::Request::builder().body(()).unwrap().into_parts();
+    let once = Once::from_request_parts(&mut parts, &()).await.unwrap();
+    let attempts = AtomicUsize::new(0);
+    let plan = async || {
+        let attempt = attempts.fetch_add(1, Ordering::SeqCst);
+        let is = if attempt < 3 { Presence::Present } else { Presence::Absent };
+        let batch = Batch::new().guard(Guard::Key { key: Key::from("x"), is }).op(increment("x"));
+        Ok(Plan::one("x", batch, tickmark_server::once::Answer::empty()))
+    };
+    once::commit(&*store, Account(0), &once, &["x".to_owned()], plan).await.unwrap();
+    assert_eq!(attempts.into_inner(), 4);
+}
+
 /// A store whose answers get lost: the write happens, but whoever asked never hears of it, as in a crash right after
 /// the commit; or it does not happen at all, as in a crash right before.
 #[derive(Debug)]
 struct Crashing {
     store: Arc<dyn Store>,
     commits: AtomicUsize,
+    crashes_at: usize,
     before: bool,
 }
 
 #[async_trait]
 impl Store for Crashing {
+    /// As on a Cluster, so that a request can end half-way.
+    fn placement(&self) -> Placement {
+        Placement::ByTag
+    }
+
     async fn commit(&self, account: Account, batch: Batch) -> Result<Vec<Reply>> {
-        let crashes = self.commits.fetch_add(1, Ordering::SeqCst) == 0;
+        let crashes = self.commits.fetch_add(1, Ordering::SeqCst) == self.crashes_at;
         if !(crashes && self.before) {
             let replies = self.store.commit(account, batch).await?;
             if !crashes {
@@ -134,7 +232,7 @@ impl Store for Crashing {
 #[tokio::test]
 async fn a_crash_around_the_write_neither_loses_nor_doubles_it() {
     for before in [true, false] {
-        let store = Arc::new(Crashing { store: memory(), commits: AtomicUsize::new(0), before });
+        let store = Arc::new(Crashing { store: memory(), commits: AtomicUsize::new(0), crashes_at: 0, before });
         let server = Running::start(open(), store).await;
         let client = server.client();
         let lost = announce(&client, "k", "{}").await;

@@ -32,6 +32,7 @@ async fn metrics_count_refusals_by_reason() {
     let server = Running::open().await;
     let client = server.client();
     client.get("/v1/nothing").await;
+    client.post("/v1/updates/x", "").await;
     let metrics = client.get("/metrics").await;
     assert!(metrics.header("content-type").starts_with("text/plain; version=0.0.4"));
     for line in [
@@ -41,6 +42,9 @@ async fn metrics_count_refusals_by_reason() {
         "tickmark_request_seconds_bucket{method=\"GET\",route=\"unknown\",le=\"0.001\"} ",
         "tickmark_requests_in_flight ",
         "tickmark_live_skipped_total ",
+        "tickmark_store_commits_total ",
+        "tickmark_store_batch_ops_bucket{le=\"10\"} ",
+        "tickmark_store_commit_seconds_count ",
     ] {
         assert!(metrics.text.contains(line), "{line} is not in\n{}", metrics.text);
     }

@@ -7,6 +7,7 @@ use tickmark_engine::Seconds;
 use tickmark_engine::accounts::{Limits, Registry, Scopes, Secret, Token, TokenId};
 use tickmark_server::{AccessSettings, Openness, Server, Settings};
 use tickmark_store::embedded::{EmbeddedStore, Options};
+use tickmark_store::redis::{Options as RedisOptions, RedisStore};
 use tickmark_store::{Account, Store};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -23,6 +24,10 @@ pub(crate) struct Running {
 
 pub(crate) fn memory() -> Arc<dyn Store> {
     Arc::new(EmbeddedStore::in_memory(&Options::default()).unwrap())
+}
+
+pub(crate) async fn redis(url: &str) -> Arc<dyn Store> {
+    Arc::new(RedisStore::connect(url, RedisOptions::default()).await.unwrap())
 }
 
 /// Open to all, as on loopback without tokens.

@@ -28,24 +28,20 @@ async fn fill(s: &Subject) {
     .await;
 }
 
-fn some(value: impl Into<Atom>) -> Option<Atom> {
-    Some(value.into())
-}
-
 fn holding(s: &Subject) -> Vec<Guard> {
     let key = |name: &str| s.key(name);
     vec![
         Guard::Key { key: key("string"), is: Presence::Present },
         Guard::Key { key: key("absent"), is: Presence::Absent },
-        Guard::Value { key: key("string"), is: some(7) },
+        Guard::Value { key: key("string"), is: Some(7.into()) },
         Guard::Value { key: key("absent"), is: None },
-        Guard::Field { key: key("hash"), field: "f".into(), is: some("v") },
+        Guard::Field { key: key("hash"), field: "f".into(), is: Some("v".into()) },
         Guard::Field { key: key("hash"), field: "g".into(), is: None },
         Guard::Member { key: key("set"), member: "m".into(), is: Presence::Present },
         Guard::Member { key: key("set"), member: "n".into(), is: Presence::Absent },
         Guard::Score { key: key("sorted"), member: "m".into(), is: Some(1.5) },
         Guard::Score { key: key("sorted"), member: "n".into(), is: None },
-        Guard::Front { key: key("list"), is: some("a") },
+        Guard::Front { key: key("list"), is: Some("a".into()) },
         Guard::Front { key: key("absent"), is: None },
     ]
 }
@@ -55,22 +51,22 @@ fn failing(s: &Subject) -> Vec<Guard> {
     vec![
         Guard::Key { key: key("string"), is: Presence::Absent },
         Guard::Key { key: key("absent"), is: Presence::Present },
-        Guard::Value { key: key("string"), is: some(8) },
+        Guard::Value { key: key("string"), is: Some(8.into()) },
         Guard::Value { key: key("string"), is: None },
-        Guard::Value { key: key("absent"), is: some(7) },
-        Guard::Value { key: key("absent"), is: some("") },
-        Guard::Field { key: key("hash"), field: "f".into(), is: some("w") },
+        Guard::Value { key: key("absent"), is: Some(7.into()) },
+        Guard::Value { key: key("absent"), is: Some("".into()) },
+        Guard::Field { key: key("hash"), field: "f".into(), is: Some("w".into()) },
         Guard::Field { key: key("hash"), field: "f".into(), is: None },
-        Guard::Field { key: key("hash"), field: "g".into(), is: some("v") },
-        Guard::Field { key: key("absent"), field: "f".into(), is: some("v") },
+        Guard::Field { key: key("hash"), field: "g".into(), is: Some("v".into()) },
+        Guard::Field { key: key("absent"), field: "f".into(), is: Some("v".into()) },
         Guard::Member { key: key("set"), member: "m".into(), is: Presence::Absent },
         Guard::Member { key: key("set"), member: "n".into(), is: Presence::Present },
         Guard::Score { key: key("sorted"), member: "m".into(), is: Some(1.25) },
         Guard::Score { key: key("sorted"), member: "m".into(), is: None },
         Guard::Score { key: key("sorted"), member: "n".into(), is: Some(0.0) },
-        Guard::Front { key: key("list"), is: some("b") },
+        Guard::Front { key: key("list"), is: Some("b".into()) },
         Guard::Front { key: key("list"), is: None },
-        Guard::Front { key: key("absent"), is: some("a") },
+        Guard::Front { key: key("absent"), is: Some("a".into()) },
     ]
 }
 
@@ -81,7 +77,7 @@ async fn guards_that_hold_let_the_batch_through(s: Subject) {
         let batch = Batch::new().guard(guard.clone()).op(Op::Increment { key: target.clone(), by: Number::Int(1) });
         assert_eq!(s.commit(batch).await.unwrap(), [Reply::Done], "{guard:?}");
     }
-    assert_eq!(s.get(&target).await, some(12));
+    assert_eq!(s.get(&target).await, Some(Atom::from(12)));
     let all = Batch { guards: holding(&s), ops: vec![Op::Delete { key: target }] };
     assert_eq!(s.commit(all).await.unwrap(), [Reply::Count(1)]);
 }

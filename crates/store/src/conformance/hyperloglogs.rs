@@ -1,4 +1,4 @@
-//! HyperLogLogs, to the digit.
+//! `HyperLogLog`s, to the digit.
 
 use tickmark_stats::hll::Hll;
 

@@ -15,6 +15,7 @@ cases![
     decimals_add_up,
     whole_decimals_are_integers_again,
     decimals_are_spelled_without_exponents,
+    decimal_sums_are_those_of_doubles,
     a_decimal_overflow_is_refused,
     odd_spellings_of_numbers_count,
     what_is_not_a_number_is_refused,
@@ -166,6 +167,32 @@ async fn decimals_are_spelled_without_exponents(s: Subject) {
         let value = s.get(&key).await.unwrap();
         assert!(!value.to_string().contains(['e', 'E']), "{value}");
         assert_eq!(value, Atom::from(by));
+    }
+}
+
+async fn decimal_sums_are_those_of_doubles(s: Subject) {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1_u64 << 53) as f64
+    };
+    let pairs: Vec<(f64, f64)> = (0..400)
+        .map(|n| {
+            let scale = 10_f64.powi(n % 41 - 20);
+            ((random() - 0.5) * scale, (random() - 0.5) * scale * 10_f64.powi(n % 7 - 3))
+        })
+        .collect();
+    let key = |n: usize| s.key(&n.to_string());
+    let ops: Vec<Op> = pairs
+        .iter()
+        .enumerate()
+        .flat_map(|(n, (a, b))| [set(&key(n), Atom::from(*a)), add_decimal(&key(n), *b)])
+        .collect();
+    s.write(ops).await;
+    let queries = (0..pairs.len()).map(|n| Query::Get { key: key(n) }).collect();
+    let sums = s.store.read(s.account, queries).await.unwrap();
+    for ((a, b), sum) in pairs.into_iter().zip(sums) {
+        assert_eq!(sum, Reply::Value(Some(Atom::from(a + b))), "{a} + {b}");
     }
 }
 

@@ -7,7 +7,7 @@ use redis::Pipeline;
 use tokio::time::Instant;
 
 use super::layout::Layout;
-use super::link::Failure;
+use super::link::{Backoff, Failure};
 use super::url::Node;
 use super::wire::Wire;
 use crate::{Error, Result};
@@ -24,19 +24,23 @@ impl Wire {
 
     /// Asks for the layout the first time, so that a wrong address or password is told at once.
     pub(super) async fn first_layout(&self) -> Result<()> {
-        let deadline = Instant::now() + self.options.patience;
-        let mut last = Error::Unavailable("the URL names no server".to_owned());
-        for node in &self.address.nodes {
-            match self.ask(node, deadline).await {
-                Ok(layout) => {
-                    self.adopt(layout);
-                    return Ok(());
+        let mut backoff = Backoff::new(self.options.patience);
+        loop {
+            let mut last = "the URL names no server".to_owned();
+            for node in &self.address.nodes {
+                match self.ask(node, backoff.deadline).await {
+                    Ok(layout) => {
+                        self.adopt(layout);
+                        return Ok(());
+                    }
+                    Err(Failure::Refused(error)) => return Err(error),
+                    Err(Failure::Unsent(why) | Failure::Lost(why)) => last = format!("{node}: {why}"),
                 }
-                Err(Failure::Refused(error)) => last = error,
-                Err(Failure::Unsent(why) | Failure::Lost(why)) => last = Error::Unavailable(format!("{node}: {why}")),
+            }
+            if !backoff.pause().await {
+                return Err(Error::Unavailable(last));
             }
         }
-        Err(last)
     }
 
     /// Asks servers of the Cluster, known and named in the URL, until one tells the layout.
@@ -78,7 +82,7 @@ impl Wire {
         }
     }
 
-    fn adopt(&self, layout: Layout) {
+    pub(super) fn adopt(&self, layout: Layout) {
         let seeds = &self.address.nodes;
         self.keep_links(|node| seeds.contains(node) || layout.members.iter().any(|member| member.node == *node));
         *self.layout.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(layout);

@@ -1,8 +1,7 @@
-#!lua
 -- Writes one batch: all of it, or nothing.
 --
 -- KEYS     every key of the batch, once each; operations name them by index. A spare key for merging may follow.
--- ARGV[1]  MessagePack of { guards, operations }, made by plan.rs.
+-- ARGV[1]  MessagePack of { guards, operations }, made by encode.rs.
 -- answer   { 'ok', replies }, or { problem, ... } as commit.rs reads it, and then nothing was written.
 --
 -- Redis does not take back what a script wrote before an error. So everything is checked first, against what is stored
@@ -10,112 +9,17 @@
 -- One thing is too dear to foresee: whether a removal empties a collection, after which its key may take another type.
 -- A batch that depends on that is written step by step, and undone from dumps if a step fails.
 --
--- The first line makes Redis refuse the script before it starts, not half-way, when it is out of memory, read-only or
--- cannot persist.
+-- The line that script.rs puts in front makes Redis refuse the script before it starts, not half-way, when it is out of
+-- memory, read-only or cannot persist.
 
 local call, try = redis.call, redis.pcall
-local find, match, sub, format, rep = string.find, string.match, string.sub, string.format, string.rep
-local abs, floor, min, max, huge = math.abs, math.floor, math.min, math.max, math.huge
+local sub, floor, min, max = string.sub, math.floor, math.min, math.max
 
 -- Lua's stack bounds the arguments of one call. Even, so that pairs stay together.
 local PIECE = 7000
--- Whole numbers below this are exact in Lua, and Redis spells them without an exponent.
-local EXACT = 4503599627370496
 
 local batch = cmsgpack.unpack(ARGV[1])
 local guards, operations = batch[1], batch[2]
-
----------------------------------------------------------------- numbers
-
--- The finite number that a text spells, by the rules of Rust: no hexadecimal, no space, no infinity.
-local function decimal(text)
-  local mantissa, exponent = match(text, '^[+-]?([%d.]+)(.*)$')
-  if not mantissa then return nil end
-  if not (find(mantissa, '^%d+%.?%d*$') or find(mantissa, '^%.%d+$')) then return nil end
-  if exponent ~= '' and not find(exponent, '^[eE][+-]?%d+$') then return nil end
-  local number = tonumber(text)
-  if not number or abs(number) == huge then return nil end
-  return number
-end
-
--- The shortest plain spelling that reads back as the same number.
-local function spell(number)
-  if number == 0 then return '0' end
-  local text
-  -- Fifteen figures are always kept, except of numbers so small that they have fewer.
-  for digits = abs(number) < 2.3e-308 and 0 or 14, 16 do
-    text = format('%.' .. digits .. 'e', number)
-    if tonumber(text) == number then break end
-  end
-  local sign, lead, fraction, exponent = match(text, '^(-?)(%d)%.?(%d*)e([+-]%d+)$')
-  local figures = match(lead .. fraction, '^(%d-)0*$')
-  local point = tonumber(exponent) + 1
-  if point <= 0 then return sign .. '0.' .. rep('0', -point) .. figures end
-  if #figures <= point then return sign .. figures .. rep('0', point - #figures) end
-  return sign .. sub(figures, 1, point) .. '.' .. sub(figures, point + 1)
-end
-
--- A whole number as two halves that are each exact in Lua: its value is high * 10^9 + low.
-local function halves(text)
-  local sign, digits = match(text, '^(-?)(%d+)$')
-  local unit = sign == '-' and -1 or 1
-  return unit * (tonumber(sub(digits, 1, -10)) or 0), unit * tonumber(sub(digits, -9))
-end
-
--- The halves of a 64-bit integer written in its one canonical way, else nothing.
-local function whole(text)
-  if not (find(text, '^-?[1-9]%d*$') or text == '0') or #text > 20 then return nil end
-  local high, low = halves(text)
-  local limit = high < 0 and 854775808 or 854775807
-  if abs(high) > 9223372036 or (abs(high) == 9223372036 and abs(low) > limit) then return nil end
-  return high, low
-end
-
-local function add_whole(high, low, by)
-  local by_high, by_low = halves(by)
-  high, low = high + by_high, low + by_low
-  local carry = low >= 0 and floor(low / 1e9) or -floor(-low / 1e9)
-  high, low = high + carry, low - carry * 1e9
-  if high > 0 and low < 0 then high, low = high - 1, low + 1e9 end
-  if high < 0 and low > 0 then high, low = high + 1, low - 1e9 end
-  local negative = high < 0 or low < 0
-  local limit = negative and 854775808 or 854775807
-  if abs(high) > 9223372036 or (abs(high) == 9223372036 and abs(low) > limit) then return nil, 'overflow' end
-  local digits = high == 0 and format('%.0f', abs(low)) or format('%.0f%09.0f', abs(high), abs(low))
-  return (negative and '-' or '') .. digits
-end
-
--- Adds a whole number (a string) or a decimal (a number) to what is stored. Answers nil and why, where it cannot.
-local function add_any(old, by)
-  if type(old) == 'number' then old = format('%.0f', old) end
-  if type(by) == 'string' then
-    if not old then return by end
-    local high, low = whole(old)
-    if high then return add_whole(high, low, by) end
-  end
-  local number = 0
-  if old then
-    number = decimal(old)
-    if not number then return nil, 'not_a_number' end
-  end
-  local sum = number + tonumber(by)
-  if abs(sum) == huge then return nil, 'overflow' end
-  return spell(sum)
-end
-
--- The same for a small whole number, which is nearly every increment there is.
-local function add_small(old, by)
-  if not old then return by end
-  local number = old
-  if type(old) == 'string' then
-    number = #old < 16 and find(old, '^-?%d+$') and tonumber(old)
-  end
-  if number then
-    local sum = number + by
-    if sum < EXACT and sum > -EXACT then return sum end
-  end
-  return add_any(old, format('%.0f', by))
-end
 
 ---------------------------------------------------------------- what keys are, and will be
 
@@ -255,6 +159,7 @@ end
 write.hash_remove = counts('HDEL')
 
 -- The hot path: no look at the type where reading the fields tells as much, one read and one write for thousands.
+-- operation[5] says that no field comes twice and no other increment of the key follows, so that none need be noted.
 local function check_hash_increment(add)
   return function(operation, index)
     local k, fields, by = operation[2], operation[3], operation[4]
@@ -264,7 +169,7 @@ local function check_hash_increment(add)
       if #fields == 0 then return nil end
     end
     local state = states[k] or {}
-    local later, flat, n = state.fields or {}, {}, 0
+    local later, alone, flat, n = state.fields or {}, operation[5], {}, 0
     for from = 1, #fields, PIECE do
       local to = min(from + PIECE - 1, #fields)
       local stored = {}
@@ -278,7 +183,7 @@ local function check_hash_increment(add)
         if old == nil then old = stored[i - from + 1] end
         local sum, why = add(old, by[i])
         if not sum then return { why, index, i, old } end
-        later[field] = sum
+        if not alone then later[field] = sum end
         flat[n + 1], flat[n + 2] = field, sum
         n = n + 2
       end
@@ -359,7 +264,7 @@ function write.expire_at(operation)
 end
 
 function check.expire_in(operation)
-  if operation[3] == 0 then gone(operation[2]) end
+  if tonumber(operation[3]) == 0 then gone(operation[2]) end
 end
 
 function write.expire_in(operation)

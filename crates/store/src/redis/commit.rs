@@ -17,7 +17,7 @@ pub(super) async fn commit(wire: &Wire, place: &Place, batch: &Batch) -> Result<
     match values.pop() {
         Some(Value::Array(answer)) => read_answer(answer, &plan.keys, batch),
         Some(Value::ServerError(error)) => Err(problem::of_commit(&error)),
-        other => Err(shape("answer of the script", other)),
+        other => Err(shape("answer of the script", other.as_ref())),
     }
 }
 
@@ -30,7 +30,7 @@ fn read_answer(answer: Vec<Value>, keys: &[&Key], batch: &Batch) -> Result<Vec<R
             Some(Value::Array(replies)) if replies.len() == batch.ops.len() => {
                 batch.ops.iter().zip(replies).map(|(op, value)| reply(op, value)).collect()
             }
-            other => Err(shape("replies", other)),
+            other => Err(shape("replies", other.as_ref())),
         },
         ("guard", [Value::Int(index)]) => Err(Error::GuardFailed { index: position(*index)? }),
         ("wrong_type", [Value::Int(key), wanted, found]) => {
@@ -57,7 +57,7 @@ fn reply(op: &Op, value: Value) -> Result<Reply> {
             values.into_iter().map(atom).collect::<Result<_>>().map(Reply::Members)
         }
         (_, Value::Int(count)) => u64::try_from(count).map(Reply::Count).map_err(|_| shape("Count", None)),
-        (_, other) => Err(shape("reply of an operation", Some(other))),
+        (_, other) => Err(shape("reply of an operation", Some(&other))),
     }
 }
 

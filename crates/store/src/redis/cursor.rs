@@ -60,7 +60,7 @@ pub(super) fn page(what: What, name: &[u8], answer: Value) -> Result<(Option<Cur
 pub(super) fn split(answer: Value) -> Result<(u64, Value)> {
     let parts = match answer {
         Value::Array(parts) => <[Value; 2]>::try_from(parts).map_err(|_| value::shape("a page", None))?,
-        other => return Err(value::shape("a page", Some(other))),
+        other => return Err(value::shape("a page", Some(&other))),
     };
     let [next, page] = parts;
     let next = value::text(next).and_then(|next| next.parse().ok()).ok_or_else(|| value::shape("a cursor", None))?;

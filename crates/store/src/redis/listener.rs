@@ -1,9 +1,13 @@
-//! One subscriber's queue.
+//! Subscribers and their queues.
 //!
-//! The last place in it is kept for a [`Event::Gap`]: when the others are taken, the gap goes in and messages are
+//! The last place in a queue is kept for a [`Event::Gap`]: when the others are taken, the gap goes in and messages are
 //! dropped until there is room again. So a slow subscriber always finds the gap, also if nothing is published after it.
 
-use tokio::sync::mpsc;
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use redis::{PushInfo, PushKind, Value};
+use tokio::sync::{Notify, mpsc};
 
 use crate::store::{Event, SUBSCRIPTION_EVENTS_MAX, Subscription};
 
@@ -34,6 +38,42 @@ impl Listener {
         let still_there = self.gap_is_last && self.events.capacity() <= SUBSCRIPTION_EVENTS_MAX;
         if !still_there && self.events.try_send(Event::Gap).is_ok() {
             self.gap_is_last = true;
+        }
+    }
+}
+
+/// Everybody who listens, by the channel's name on the server.
+#[derive(Debug, Default)]
+pub(super) struct Listeners {
+    by_channel: Mutex<HashMap<Vec<u8>, Vec<Listener>>>,
+    /// Told when the connection is lost.
+    pub(super) lost: Notify,
+}
+
+impl Listeners {
+    pub(super) fn lock(&self) -> MutexGuard<'_, HashMap<Vec<u8>, Vec<Listener>>> {
+        self.by_channel.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn remove(&self, channel: &[u8], id: u64) {
+        let mut by_channel = self.lock();
+        if let Some(listeners) = by_channel.get_mut(channel) {
+            listeners.retain(|listener| listener.id != id);
+            if listeners.is_empty() {
+                by_channel.remove(channel);
+            }
+        }
+    }
+
+    pub(super) fn hear(&self, push: &PushInfo) {
+        match (&push.kind, push.data.as_slice()) {
+            (PushKind::Message, [Value::BulkString(channel), Value::BulkString(message)]) => {
+                for listener in self.lock().get_mut(channel).into_iter().flatten() {
+                    listener.message(message);
+                }
+            }
+            (PushKind::Disconnection, _) => self.lost.notify_one(),
+            _ => {}
         }
     }
 }

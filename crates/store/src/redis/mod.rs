@@ -11,6 +11,7 @@ mod client;
 mod cluster;
 mod commit;
 mod cursor;
+mod encode;
 mod layout;
 mod link;
 mod listener;

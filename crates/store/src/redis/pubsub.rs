@@ -4,18 +4,17 @@
 //! server again, subscribes to everything, and tells every subscriber of the gap. Messages go from the connection
 //! straight into the subscribers' queues, so that there is no other queue to overflow.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{PushInfo, PushKind, RedisError, RedisResult, Value};
-use tokio::sync::{Notify, mpsc, oneshot, watch};
+use redis::{RedisError, RedisResult};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use super::client;
 use super::link::{self, Backoff};
-use super::listener::Listener;
+use super::listener::{Listener, Listeners};
 use super::url::Node;
 use super::wire::Wire;
 use crate::store::Subscription;
@@ -26,7 +25,7 @@ const REQUESTS_MAX: usize = 256;
 /// A connection on which nothing happens is asked this often whether it is still there.
 const PING_EVERY: Duration = Duration::from_secs(10);
 /// While there is no server, it is looked for in rounds of this length, for as long as the store is open.
-const ROUND: Duration = Duration::from_secs(60);
+const ROUND: Duration = Duration::from_mins(1);
 
 #[derive(Debug)]
 pub(super) struct Hub {
@@ -41,12 +40,6 @@ pub(super) struct Hub {
 struct Way {
     requests: mpsc::Sender<Request>,
     open: watch::Sender<()>,
-}
-
-#[derive(Debug, Default)]
-struct Listeners {
-    by_channel: Mutex<HashMap<Vec<u8>, Vec<Listener>>>,
-    lost: Notify,
 }
 
 #[derive(Debug)]
@@ -121,34 +114,6 @@ impl Hub {
             Way { requests, open }
         });
         Ok((way.requests.clone(), way.open.subscribe()))
-    }
-}
-
-impl Listeners {
-    fn lock(&self) -> MutexGuard<'_, HashMap<Vec<u8>, Vec<Listener>>> {
-        self.by_channel.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn remove(&self, channel: &[u8], id: u64) {
-        let mut by_channel = self.lock();
-        if let Some(listeners) = by_channel.get_mut(channel) {
-            listeners.retain(|listener| listener.id != id);
-            if listeners.is_empty() {
-                by_channel.remove(channel);
-            }
-        }
-    }
-
-    fn hear(&self, push: &PushInfo) {
-        match (&push.kind, push.data.as_slice()) {
-            (PushKind::Message, [Value::BulkString(channel), Value::BulkString(message)]) => {
-                for listener in self.lock().get_mut(channel).into_iter().flatten() {
-                    listener.message(message);
-                }
-            }
-            (PushKind::Disconnection, _) => self.lost.notify_one(),
-            _ => {}
-        }
     }
 }
 

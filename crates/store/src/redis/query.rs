@@ -3,7 +3,8 @@
 use redis::{Cmd, Value, cmd};
 use tickmark_stats::hll::Hll;
 
-use super::plan::{Place, bounds};
+use super::encode::bounds;
+use super::plan::Place;
 use super::value::{self, atom, count, optional, shape};
 use super::{cursor, problem};
 use crate::{Atom, Error, Expiry, Key, Kind, Order, Query, Reply, Result};
@@ -141,12 +142,13 @@ pub(super) fn reply(query: &Query, mut values: Vec<Value>) -> Result<Reply, Trou
         Query::HashGetMany { fields, .. } if fields.is_empty() => Reply::Values(Vec::new()),
         Query::HashGetMany { .. } => Reply::Values(value::list(value, |value| optional(value, atom))?),
         Query::HashAll { .. } => Reply::Fields(value::pairs(value, atom)?),
-        Query::SetAll { .. } | Query::SortedByMember { .. } => Reply::Members(value::list(value, atom)?),
         Query::SortedScores { members, .. } if members.is_empty() => Reply::Scores(Vec::new()),
         Query::SortedScores { .. } => Reply::Scores(value::list(value, |value| optional(value, value::score))?),
         Query::SortedRange { .. } => Reply::Scored(value::pairs(value, value::score)?),
         Query::ListRange { limit: 0, .. } => Reply::Members(Vec::new()),
-        Query::ListRange { .. } => Reply::Members(value::list(value, atom)?),
+        Query::SetAll { .. } | Query::SortedByMember { .. } | Query::ListRange { .. } => {
+            Reply::Members(value::list(value, atom)?)
+        }
         Query::HashScan { key, .. } => {
             let (next, page) = cursor::page(cursor::HASH, key.as_bytes(), value)?;
             Reply::FieldPage { fields: value::pairs(page, atom)?, next }

@@ -159,7 +159,7 @@ impl Block {
             Some(Value::Array(values)) if values.len() == self.positions.len() => Ok((self.positions, values)),
             last => match values.into_iter().find(|value| matches!(value, Value::ServerError(_))).or(last) {
                 Some(Value::ServerError(error)) => Err(Error::Unavailable(super::problem::text(&error))),
-                other => Err(shape("a transaction", other)),
+                other => Err(shape("a transaction", other.as_ref())),
             },
         }
     }

@@ -49,9 +49,10 @@ async fn check_permissions(wire: &Wire) -> Result<()> {
 /// Writes nothing, by a command that Redis refuses when it would refuse a write: on every master of a Cluster.
 pub(super) async fn ping(wire: &Wire) -> Result<()> {
     wire.check_open()?;
-    let slots: Vec<Option<u16>> = match wire.is_cluster() {
-        true => wire.layout().shards().iter().map(|(slot, _)| Some(*slot)).collect(),
-        false => vec![None],
+    let slots: Vec<Option<u16>> = if wire.is_cluster() {
+        wire.layout().shards().iter().map(|(slot, _)| Some(*slot)).collect()
+    } else {
+        vec![None]
     };
     try_join_all(slots.into_iter().map(|slot| {
         let key = slot.map_or_else(|| "tm:ping".to_owned(), |slot| format!("tm:ping:{{{}}}", slot::tag(slot)));

@@ -8,7 +8,7 @@ use crate::{Atom, Error, Key, Kind, Result};
 const HLL_DENSE_BYTES: usize = 12_304;
 const HLL_HEADER_BYTES: usize = 16;
 
-pub(super) fn shape(wanted: &'static str, got: Option<Value>) -> Error {
+pub(super) fn shape(wanted: &'static str, got: Option<&Value>) -> Error {
     Error::Shape { wanted, got: format!("{got:?}") }
 }
 
@@ -17,7 +17,7 @@ pub(super) fn bytes(value: Value) -> Result<Vec<u8>> {
         Value::BulkString(bytes) => Ok(bytes),
         Value::SimpleString(text) => Ok(text.into_bytes()),
         Value::Int(int) => Ok(int.to_string().into_bytes()),
-        other => Err(shape("bytes", Some(other))),
+        other => Err(shape("bytes", Some(&other))),
     }
 }
 
@@ -42,15 +42,15 @@ pub(super) fn score(value: Value) -> Result<f64> {
         Value::BulkString(bytes) => std::str::from_utf8(&bytes)
             .ok()
             .and_then(|text| text.parse().ok())
-            .ok_or_else(|| shape("a score", Some(Value::BulkString(bytes)))),
-        other => Err(shape("a score", Some(other))),
+            .ok_or_else(|| shape("a score", Some(&Value::BulkString(bytes)))),
+        other => Err(shape("a score", Some(&other))),
     }
 }
 
 pub(super) fn count(value: Value) -> Result<u64> {
     match value {
-        Value::Int(count) => u64::try_from(count).map_err(|_| shape("a count", Some(value))),
-        other => Err(shape("a count", Some(other))),
+        Value::Int(count) => u64::try_from(count).map_err(|_| shape("a count", Some(&value))),
+        other => Err(shape("a count", Some(&other))),
     }
 }
 
@@ -62,7 +62,7 @@ pub(super) fn text(value: Value) -> Option<String> {
 pub(super) fn list<T>(value: Value, read: impl FnMut(Value) -> Result<T>) -> Result<Vec<T>> {
     match value {
         Value::Array(values) | Value::Set(values) => values.into_iter().map(read).collect(),
-        other => Err(shape("a list", Some(other))),
+        other => Err(shape("a list", Some(&other))),
     }
 }
 
@@ -77,7 +77,7 @@ pub(super) fn pairs<T>(value: Value, mut second: impl FnMut(Value) -> Result<T>)
                     let [first, other] = <[Value; 2]>::try_from(pair).map_err(|_| shape("a pair", None))?;
                     Ok((atom(first)?, second(other)?))
                 }
-                other => Err(shape("a pair", Some(other))),
+                other => Err(shape("a pair", Some(&other))),
             })
             .collect(),
         Value::Array(values) => {
@@ -88,7 +88,7 @@ pub(super) fn pairs<T>(value: Value, mut second: impl FnMut(Value) -> Result<T>)
             }
             Ok(pairs)
         }
-        other => Err(shape("pairs", Some(other))),
+        other => Err(shape("pairs", Some(&other))),
     }
 }
 
@@ -112,7 +112,7 @@ pub(super) fn wrong_type(key: Key, wanted: Kind, found: &str) -> Error {
     }
 }
 
-/// Redis keeps HyperLogLogs in strings; this is how it tells them apart, and so do we. `len` is that of the string,
+/// Redis keeps a HyperLogLog in a string; this is how it tells them apart, and so do we. `len` is that of the string,
 /// of which `head` are the first bytes.
 pub(super) fn is_hll(head: &[u8], len: usize) -> bool {
     len >= HLL_HEADER_BYTES

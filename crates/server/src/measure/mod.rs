@@ -2,14 +2,20 @@
 //!
 //! Everything below counts through the `metrics` facade, stores included; this is the only place that knows who listens.
 
+mod metered;
+
 use std::sync::OnceLock;
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
 use crate::problem::Word;
 
+pub(crate) use metered::Metered;
+
 /// From a tenth of a millisecond to ten seconds.
 const SECONDS: &[f64] = &[0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0];
+
+const COUNTS: &[f64] = &[1.0, 3.0, 10.0, 100.0, 1_000.0, 10_000.0, 100_000.0, 1_000_000.0];
 
 /// The process's one recorder, installed by whoever asks first; none if something else was installed before.
 pub(crate) fn recorder() -> Option<&'static PrometheusHandle> {
@@ -18,7 +24,10 @@ pub(crate) fn recorder() -> Option<&'static PrometheusHandle> {
 }
 
 fn install() -> Option<PrometheusHandle> {
-    let builder = PrometheusBuilder::new().set_buckets_for_metric(Matcher::Suffix("_seconds".into()), SECONDS).ok()?;
+    let builder = PrometheusBuilder::new()
+        .set_buckets_for_metric(Matcher::Suffix("_seconds".into()), SECONDS)
+        .and_then(|builder| builder.set_buckets_for_metric(Matcher::Suffix("_ops".into()), COUNTS))
+        .ok()?;
     let handle = builder.install_recorder().ok()?;
     describe();
     // A counter that was never touched would not be shown, and an alert on it would never know.
@@ -46,7 +55,15 @@ fn describe() {
     describe_counter!("tickmark_idempotent_replays_total", "Writes answered from the record of the first time");
     describe_gauge!("tickmark_live_connections", "Live connections open");
     describe_counter!("tickmark_live_skipped_total", "Updates that slow live connections were skipped ahead of");
-    describe_counter!("tickmark_store_errors_total", "Failures of the store, by what was answered");
+    describe_counter!("tickmark_store_commits_total", "Batches written");
+    describe_counter!(
+        "tickmark_store_guards_failed_total",
+        "Batches not written because what they rest on had changed"
+    );
+    describe_histogram!("tickmark_store_batch_ops", "Operations in a batch");
+    describe_histogram!("tickmark_store_commit_seconds", "Time until a batch was as durable as configured");
+    describe_histogram!("tickmark_store_read_seconds", "Time until a read was answered");
+    describe_counter!("tickmark_store_errors_total", "Failures of the store, by kind");
     describe_counter!("tickmark_jwks_fetches_total", "Times the keys that sign tokens were asked for");
     describe_counter!("tickmark_jwks_failures_total", "Times they could not be had");
 }
