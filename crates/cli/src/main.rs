@@ -14,7 +14,9 @@ mod arguments;
 mod completions;
 mod configuration;
 mod logs;
+mod remote;
 mod serve;
+mod series;
 mod store;
 mod token;
 mod units;
@@ -51,6 +53,7 @@ fn run(command: Command) -> Outcome {
         match command {
             Command::Serve(options) => serve::serve(*options).await,
             Command::Token { command } => token::run(command).await,
+            Command::Series { command } => series::run(command).await,
             Command::Completions { .. } => Ok(()),
         }
     });

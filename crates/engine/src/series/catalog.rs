@@ -91,24 +91,23 @@ impl Catalog {
         writing::tags(self.placement(), tallied)
     }
 
-    /// The tags of the parts of what concerns one series.
-    pub fn tags_of(&self, name: &SeriesName) -> Vec<String> {
-        match self.placement() {
-            Placement::Together => vec![keys::TAG.to_owned()],
-            Placement::ByTag => vec![name.to_string()],
+    /// What counts these events. Series that are not declared yet become so.
+    pub async fn count(&self, account: Account, tallied: &Tallied, memory: Memory) -> Result<Writing> {
+        match self.planned(account, tallied, memory).await {
+            // No guard stands behind a refusal, so it must not come from memory.
+            Err(Error::Series(_)) if memory == Memory::Trusted => self.planned(account, tallied, Memory::Doubted).await,
+            planned => planned,
         }
     }
 
-    /// What counts these events. Series that are not declared yet become so.
-    pub async fn count(&self, account: Account, tallied: &Tallied, memory: Memory) -> Result<Writing> {
+    async fn planned(&self, account: Account, tallied: &Tallied, memory: Memory) -> Result<Writing> {
         let declared = self.declared(account, &tallied.series, memory).await?;
-        let placement = self.placement();
         let mut writing = Writing::default();
         let mut created = Vec::new();
         for (series, declared) in tallied.series.iter().zip(&declared) {
             let keys = self.keys(&series.name);
             let batch = writing::counted(&keys, declared, series, &tallied.members)?;
-            writing.put(placement, &series.name, batch);
+            writing.put(&series.name, batch);
             if declared.record.is_none() {
                 created.push(&series.name);
             }
@@ -138,7 +137,7 @@ impl Catalog {
             .guard(Guard::Value { key: key.clone(), is: old.and_then(|old| old.record) })
             .op(Op::Set { key, value: record::write(declaration, used) });
         let mut writing = Writing::default();
-        writing.put(self.placement(), name, batch);
+        writing.put(name, batch);
         self.list_names(account, &[name], &mut writing).await?;
         Ok((writing, is_new))
     }

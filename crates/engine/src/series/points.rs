@@ -51,6 +51,28 @@ impl Catalog {
         Ok(Points { kind, granularity: granularity.name().to_owned(), points })
     }
 
+    /// The last buckets of a series, up to the one of `to`.
+    pub async fn latest(
+        &self,
+        account: Account,
+        name: &SeriesName,
+        granularity: &str,
+        to: i64,
+        count: u64,
+    ) -> Result<Points> {
+        let declared = self.get(account, name).await?;
+        let granularity = declared.find(name, granularity)?;
+        let mut buckets = vec![granularity.floor(to)];
+        while let Some(first) = buckets.last().filter(|_| (buckets.len() as u64) < count) {
+            buckets.push(granularity.floor(first - 1));
+        }
+        buckets.reverse();
+        let kind = declared.declaration.kind();
+        let values = self.values(account, &self.keys(name), kind, granularity, &buckets).await?;
+        let points = buckets.into_iter().zip(values).filter(|(bucket, _)| *bucket >= granularity.floor(0)).collect();
+        Ok(Points { kind, granularity: granularity.name().to_owned(), points })
+    }
+
     /// The values of buckets, which are in order.
     pub(super) async fn values(
         &self,

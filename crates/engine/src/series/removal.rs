@@ -35,7 +35,7 @@ impl Catalog {
         }
         batch.ops.push(Op::Publish { channel: keys.channel(), message: Box::default() });
         let mut writing = Writing::default();
-        writing.put(self.placement(), name, batch);
+        writing.put(name, batch);
         Ok(writing)
     }
 

@@ -7,6 +7,7 @@
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
+use std::sync::Arc;
 
 use tickmark_store::Number;
 
@@ -134,7 +135,7 @@ impl Tally {
             members.dedup();
             series.push(Closed { name, sums, members, first });
         }
-        Ok(Tallied { series, members: self.members, events: self.events })
+        Ok(Tallied { series, members: Arc::new(self.members), events: self.events })
     }
 }
 
@@ -142,13 +143,32 @@ impl Tally {
 #[derive(Debug)]
 pub struct Tallied {
     pub(super) series: Vec<Closed>,
-    pub(super) members: Members,
+    pub(super) members: Arc<Members>,
     events: u64,
 }
 
 impl Tallied {
     pub fn events(&self) -> u64 {
         self.events
+    }
+
+    /// Each series by itself, for a sender who would rather have some counted than none.
+    pub fn split(self) -> impl Iterator<Item = Self> {
+        let members = self.members;
+        self.series.into_iter().map(move |series| Self { series: vec![series], members: Arc::clone(&members), events: 0 })
+    }
+
+    /// `NAME SECOND=SUM SECOND=SUM`, a series each: for tests of whatever reads events.
+    pub fn sums(&self) -> Vec<String> {
+        let number = |number| match number {
+            Number::Int(int) => int.to_string(),
+            Number::Decimal(decimal) => decimal.to_string(),
+        };
+        let spell = |series: &Closed| {
+            let sums = series.sums.numbers().into_iter().map(|(at, sum)| format!(" {at}={}", number(sum)));
+            std::iter::once(series.name.to_string()).chain(sums).collect()
+        };
+        self.series.iter().map(spell).collect()
     }
 }
 

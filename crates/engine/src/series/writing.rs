@@ -4,12 +4,12 @@ use hashbrown::HashMap;
 use tickmark_store::{AddWhen, Atom, Batch, Guard, Key, Number, Op, Placement};
 
 use super::catalog::Declared;
-use super::keys::{self, Keys};
+use super::keys::Keys;
 use super::rollup;
 use super::tally::{Closed, First, Members, Tallied};
 use super::{Declaration, Granularity, Kind, Layout, SeriesError, SeriesName};
 
-/// What keeps a request, in parts that each live in one place.
+/// What keeps a request: a part a series. A store that is in one place is best given all of them in one batch.
 #[derive(Debug, Default)]
 pub struct Writing {
     pub parts: Vec<Part>,
@@ -23,18 +23,8 @@ pub struct Part {
 }
 
 impl Writing {
-    /// Puts operations where they belong: all together, or each series' in a part of its own.
-    pub(super) fn put(&mut self, placement: Placement, name: &SeriesName, mut batch: Batch) {
-        match placement {
-            Placement::ByTag => self.parts.push(Part { tag: name.to_string(), batch }),
-            Placement::Together => match self.parts.first_mut() {
-                Some(part) => {
-                    part.batch.guards.append(&mut batch.guards);
-                    part.batch.ops.append(&mut batch.ops);
-                }
-                None => self.parts.push(Part { tag: keys::TAG.to_owned(), batch }),
-            },
-        }
+    pub(super) fn put(&mut self, name: &SeriesName, batch: Batch) {
+        self.parts.push(Part { tag: name.to_string(), batch });
     }
 }
 
@@ -187,10 +177,10 @@ pub(super) fn kind_of(first: First) -> Kind {
     if member_first { Kind::Unique } else { Kind::Count(Layout::Hash) }
 }
 
-/// The tags of the parts that the events will make.
+/// The tags of the parts that the events will make, where that matters.
 pub(super) fn tags(placement: Placement, tallied: &Tallied) -> Vec<String> {
     match placement {
-        Placement::Together => vec![keys::TAG.to_owned()],
+        Placement::Together => Vec::new(),
         Placement::ByTag => tallied.series.iter().map(|series| series.name.to_string()).collect(),
     }
 }
