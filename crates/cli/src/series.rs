@@ -18,9 +18,11 @@ pub(crate) async fn run(command: SeriesCommand) -> Outcome {
             event.extend(member.map(|member| ("member".to_owned(), Value::from(member))));
             let path = ["v1", "series", &name, "events"];
             let body = Value::Object(event).to_string();
-            show(&remote, |to| to.request(Method::POST, &path, &[]).header(JSON.0, JSON.1).body(body), |_| {
-                format!("counted in {name}")
-            })
+            show(
+                &remote,
+                |to| to.request(Method::POST, &path, &[]).header(JSON.0, JSON.1).body(body),
+                |_| format!("counted in {name}"),
+            )
             .await
         }
         SeriesCommand::Declare { name, declaration, remote } => {

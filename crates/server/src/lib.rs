@@ -28,5 +28,5 @@ pub use access::Identity;
 pub use context::Context;
 pub use openapi::document;
 pub use server::Server;
-pub use statsd::Statsd;
 pub use settings::{AccessSettings, Bounds, JwtSettings, KeySource, Openness, Settings};
+pub use statsd::Statsd;

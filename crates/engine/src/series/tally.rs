@@ -152,10 +152,12 @@ impl Tallied {
         self.events
     }
 
-    /// Each series by itself, for a sender who would rather have some counted than none.
+    /// Each series by itself, its counts apart from its members, for a sender who would rather have some counted than none.
+    /// What came first is first, because it decides what a new series is.
     pub fn split(self) -> impl Iterator<Item = Self> {
         let members = self.members;
-        self.series.into_iter().map(move |series| Self { series: vec![series], members: Arc::clone(&members), events: 0 })
+        let alone = move |series| Self { series: vec![series], members: Arc::clone(&members), events: 0 };
+        self.series.into_iter().flat_map(Closed::split).map(alone)
     }
 
     /// `NAME SECOND=SUM SECOND=SUM`, a series each: for tests of whatever reads events.
@@ -179,6 +181,22 @@ pub(super) struct Closed {
     /// Each member and the seconds it was seen in, by member.
     pub(super) members: Vec<(u32, i64)>,
     pub(super) first: First,
+}
+
+impl Closed {
+    fn split(self) -> Vec<Self> {
+        let Self { name, sums, members, first: First { count, member } } = self;
+        let (mut counts, mut uniques) = (None, None);
+        if count.is_some() {
+            let first = First { count, member: None };
+            counts = Some(Self { name: name.clone(), sums, members: Vec::new(), first });
+        }
+        if member.is_some() {
+            uniques = Some(Self { name, sums: Sums::default(), members, first: First { count: None, member } });
+        }
+        let in_order = if member < count { [uniques, counts] } else { [counts, uniques] };
+        in_order.into_iter().flatten().collect()
+    }
 }
 
 /// The members of a request, each kept once.

@@ -72,7 +72,10 @@ fn describe() {
     describe_histogram!("tickmark_store_read_seconds", "Time until a read was answered");
     describe_counter!("tickmark_store_errors_total", "Failures of the store, by kind");
     describe_counter!("tickmark_statsd_metrics_total", "StatsD metrics taken");
-    describe_counter!("tickmark_statsd_unparsed_total", "StatsD lines that are no metric, or have a name that is refused");
+    describe_counter!(
+        "tickmark_statsd_unparsed_total",
+        "StatsD lines that are no metric, or have a name that is refused"
+    );
     describe_counter!("tickmark_statsd_refused_series_total", "Series of a StatsD flush that were refused");
     describe_counter!("tickmark_statsd_dropped_packets_total", "StatsD packets dropped because too many waited");
     describe_counter!("tickmark_statsd_lost_flushes_total", "StatsD flushes lost because the store did not take them");

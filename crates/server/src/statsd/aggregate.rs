@@ -66,8 +66,7 @@ impl Aggregate {
         for line in packet.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty()) {
             let metric = std::str::from_utf8(line).ok().and_then(Metric::parse);
             let taken = metric.and_then(|metric| self.add(&metric, at));
-            let name =
-                if taken.is_some() { "tickmark_statsd_metrics_total" } else { "tickmark_statsd_unparsed_total" };
+            let name = if taken.is_some() { "tickmark_statsd_metrics_total" } else { "tickmark_statsd_unparsed_total" };
             metrics::counter!(name).increment(1);
         }
     }
@@ -86,7 +85,8 @@ impl Aggregate {
 
     fn event(&mut self, series: &str, at: i64, what: Counted<'_>) -> Option<()> {
         let slot = self.tally.slot(series).ok()?;
-        self.tally.add(slot, Event { at, what, number: 0 }).ok()
+        let number = self.tally.events();
+        self.tally.add(slot, Event { at, what, number }).ok()
     }
 
     fn measured(&mut self, series: &str, at: i64, sum: Number, count: Number) -> Option<()> {

@@ -16,7 +16,10 @@ pub(super) enum What<'a> {
     Count(Number),
     Member(&'a str),
     /// A measured value, and how many measurements it stands for.
-    Timer { sum: Number, count: Number },
+    Timer {
+        sum: Number,
+        count: Number,
+    },
     Gauge(f64),
     GaugeBy(f64),
 }
@@ -39,9 +42,7 @@ impl<'a> Metric<'a> {
         }
         let what = match sort {
             "c" | "m" => What::Count(scaled(number(value)?, rate)?),
-            "ms" | "h" | "d" => {
-                What::Timer { sum: scaled(number(value)?, rate)?, count: scaled(1.0, rate)? }
-            }
+            "ms" | "h" | "d" => What::Timer { sum: scaled(number(value)?, rate)?, count: scaled(1.0, rate)? },
             "g" if value.starts_with(['+', '-']) => What::GaugeBy(number(value)?),
             "g" => What::Gauge(number(value)?),
             "s" if !value.is_empty() => What::Member(value),

@@ -2,9 +2,12 @@
 
 mod declaring;
 mod golden;
+mod laws;
 mod lines;
 mod listening;
+mod others;
 mod refusing;
+mod statsd;
 mod stores;
 mod totals;
 
