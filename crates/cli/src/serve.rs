@@ -51,7 +51,7 @@ async fn serve_store(options: &ServeOptions, store: Arc<dyn Store>, shutdown: im
     Ok(())
 }
 
-/// There is no door to `StatsD` at all, so beyond loopback it takes the same word as a server without one.
+/// There is no door to StatsD at all, so beyond loopback it takes the same word as a server without one.
 async fn statsd(options: &ServeOptions) -> Outcome<Option<Statsd>> {
     let Some(address) = options.statsd else { return Ok(None) };
     if !address.ip().is_loopback() && !options.insecure {

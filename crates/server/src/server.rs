@@ -28,7 +28,7 @@ impl Server {
         Self { context: Context::new(settings, Arc::new(Metered::new(store))), statsd: None }
     }
 
-    /// Also counts what `StatsD` clients send.
+    /// Also counts what StatsD clients send.
     #[must_use]
     pub fn with_statsd(mut self, statsd: Statsd) -> Self {
         self.statsd = Some(statsd);

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use tickmark_store::{Account, AddWhen, Atom, Batch, Guard, Op, Placement, Query, Store};
+use tickmark_store::{Account, AddWhen, Atom, Batch, Guard, Key, Op, Placement, Query, Reply, Store};
 
 use super::keys::{self, Keys};
 use super::record::{self, Use};
@@ -82,7 +82,7 @@ impl Catalog {
     }
 
     /// The channel that tells of every change of a series.
-    pub fn channel(&self, name: &SeriesName) -> tickmark_store::Key {
+    pub fn channel(&self, name: &SeriesName) -> Key {
         self.keys(name).channel()
     }
 
@@ -153,7 +153,7 @@ impl Catalog {
             after: after.map(Atom::from),
             limit: u64::from(limit) + 1,
         };
-        let members = self.ask(account, vec![query]).await?.pop().map_or(Ok(Vec::new()), |reply| reply.members())?;
+        let members = self.ask(account, vec![query]).await?.pop().map_or(Ok(Vec::new()), Reply::members)?;
         let names = members.iter().map_while(|member| member.as_str().filter(|name| name.starts_with(prefix)));
         let mut names: Vec<_> = names.filter_map(|name| SeriesName::parse(&name).ok()).collect();
         let is_cut = names.len() > limit as usize;
@@ -175,7 +175,7 @@ impl Catalog {
         Keys::of(self.placement(), name)
     }
 
-    pub(super) async fn ask(&self, account: Account, queries: Vec<Query>) -> Result<Vec<tickmark_store::Reply>> {
+    pub(super) async fn ask(&self, account: Account, queries: Vec<Query>) -> Result<Vec<Reply>> {
         Ok(self.store.read(account, queries).await?)
     }
 
@@ -231,15 +231,14 @@ impl Catalog {
                 }),
                 None => Arc::clone(declared),
             };
-            match remembered.get_mut(&Named(account, &series.name)) {
-                Some(known) => *known = as_used,
-                None => {
-                    if remembered.len() >= DECLARATIONS_MAX {
-                        remembered.clear();
-                    }
-                    remembered.insert((account, series.name.clone()), as_used);
-                }
+            if let Some(known) = remembered.get_mut(&Named(account, &series.name)) {
+                *known = as_used;
+                continue;
             }
+            if remembered.len() >= DECLARATIONS_MAX {
+                remembered.clear();
+            }
+            remembered.insert((account, series.name.clone()), as_used);
         }
     }
 
@@ -250,7 +249,7 @@ impl Catalog {
         let keys: Vec<_> = names.iter().map(|name| self.keys(name).declaration()).collect();
         let queries = keys.iter().map(|key| Query::Get { key: key.clone() }).collect();
         let replies = self.ask(account, queries).await?;
-        let read = |(key, reply): (&tickmark_store::Key, tickmark_store::Reply)| {
+        let read = |(key, reply): (&Key, Reply)| {
             let Some(atom) = reply.value()? else { return Ok(None) };
             let Some((declaration, used)) = record::read(&atom) else {
                 return Err(Error::Record { key: key.to_string(), why: "it does not declare a series".into() });

@@ -5,7 +5,7 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
-use tickmark_store::{Account, Atom, Key, Order, Query, ScoreRange};
+use tickmark_store::{Account, Atom, Key, Order, Query, Reply, ScoreRange};
 
 use super::catalog::{Catalog, Declared};
 use super::cover::{Stretch, cover};
@@ -40,7 +40,7 @@ impl Catalog {
                 let keys = each_bucket(&stretches)
                     .map(|(stretch, bucket)| keys.group(stretch.granularity.name(), stretch.granularity.group(bucket)));
                 let reply = self.ask(account, vec![Query::HllCount { keys: keys.collect() }]).await?.pop();
-                let count = reply.map_or(Ok(0), tickmark_store::Reply::count)?;
+                let count = reply.map_or(Ok(0), Reply::count)?;
                 Ok(Value::Int(i64::try_from(count).unwrap_or(i64::MAX)))
             }
         }
@@ -100,7 +100,7 @@ impl Catalog {
                 offset: page * PAGE,
                 limit: PAGE,
             };
-            let members = self.ask(account, vec![query]).await?.pop().map_or(Ok(Vec::new()), |reply| reply.scored())?;
+            let members = self.ask(account, vec![query]).await?.pop().map_or(Ok(Vec::new()), Reply::scored)?;
             let is_last = (members.len() as u64) < PAGE;
             for (member, _) in members {
                 if let Some(name) = member_of(&member)

@@ -44,8 +44,12 @@ pub(super) fn counted(
     let mut ops = Ops { keys, ops: &mut batch.ops };
     match declared.declaration.kind() {
         Kind::Count(layout) => ops.counts(layout, &declared.declaration, series)?,
-        Kind::Unique => ops.members(&declared.declaration, series, members, Ops::unique),
-        Kind::UniqueApprox => ops.members(&declared.declaration, series, members, Ops::unique_approx),
+        Kind::Unique => ops.members(&declared.declaration, series, |ops, granularity, group, seen| {
+            ops.unique(granularity, group, seen, members);
+        }),
+        Kind::UniqueApprox => ops.members(&declared.declaration, series, |ops, granularity, group, seen| {
+            ops.unique_approx(granularity, group, seen, members);
+        }),
     }
     batch.ops.push(Op::Publish { channel: keys.channel(), message: Box::default() });
     Ok(batch)
@@ -61,6 +65,9 @@ fn check_sort(name: &SeriesName, kind: Kind, first: First) -> Result<(), SeriesE
         _ => Ok(()),
     }
 }
+
+/// A member, by its number, and a bucket it was seen in.
+type Sighting = (u32, i64);
 
 struct Ops<'a> {
     keys: &'a Keys,
@@ -113,11 +120,10 @@ impl Ops<'_> {
         &mut self,
         declaration: &Declaration,
         series: &Closed,
-        members: &Members,
-        put: fn(&mut Self, &Granularity, i64, Vec<(u32, i64)>, &Members),
+        put: impl Fn(&mut Self, &Granularity, i64, Vec<Sighting>),
     ) {
         for granularity in declaration.granularities() {
-            let mut groups: HashMap<i64, Vec<(u32, i64)>, foldhash::fast::RandomState> = HashMap::default();
+            let mut groups: HashMap<i64, Vec<Sighting>, foldhash::fast::RandomState> = HashMap::default();
             let mut last = None;
             for (member, at) in &series.members {
                 let bucket = granularity.floor(*at);
@@ -127,22 +133,22 @@ impl Ops<'_> {
             }
             let mut groups: Vec<_> = groups.into_iter().collect();
             groups.sort_unstable_by_key(|(group, _)| *group);
-            for (group, pairs) in groups {
-                put(self, granularity, group, pairs, members);
+            for (group, seen) in groups {
+                put(self, granularity, group, seen);
             }
         }
     }
 
-    fn unique(&mut self, granularity: &Granularity, group: i64, pairs: Vec<(u32, i64)>, members: &Members) {
+    fn unique(&mut self, granularity: &Granularity, group: i64, seen: Vec<Sighting>, members: &Members) {
         let key = self.keys.group(granularity.name(), group);
-        let scored = pairs.into_iter().map(|(member, bucket)| (joined(bucket, members.get(member)), bucket as f64));
+        let scored = seen.into_iter().map(|(member, bucket)| (joined(bucket, members.get(member)), bucket as f64));
         let members = scored.collect();
         self.push(granularity, key, |key| Op::SortedAdd { key, when: AddWhen::Always, members });
     }
 
-    fn unique_approx(&mut self, granularity: &Granularity, group: i64, pairs: Vec<(u32, i64)>, members: &Members) {
+    fn unique_approx(&mut self, granularity: &Granularity, group: i64, seen: Vec<Sighting>, members: &Members) {
         let key = self.keys.group(granularity.name(), group);
-        let members = pairs.into_iter().map(|(member, _)| Atom::from_bytes(members.get(member))).collect();
+        let members = seen.into_iter().map(|(member, _)| Atom::from_bytes(members.get(member))).collect();
         self.push(granularity, key, |key| Op::HllAdd { key, members });
     }
 

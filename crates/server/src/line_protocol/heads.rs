@@ -13,7 +13,7 @@ use crate::problem::Result;
 pub(super) struct Heads<'text> {
     hashes: RandomState,
     by_bytes: HashTable<u32>,
-    heads: Vec<Head<'text>>,
+    all: Vec<Head<'text>>,
 }
 
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl<'text> Heads<'text> {
     #[inline]
     pub(super) fn find(&mut self, bytes: &'text [u8]) -> Result<usize> {
         let hash = self.hashes.hash_one(bytes);
-        let heads = &self.heads;
+        let heads = &self.all;
         match self.by_bytes.find(hash, |number| heads[*number as usize].bytes == bytes) {
             Some(number) => Ok(*number as usize),
             None => self.add(hash, bytes),
@@ -40,7 +40,7 @@ impl<'text> Heads<'text> {
     /// field in the line is where it is looked for first.
     #[inline]
     pub(super) fn field(&mut self, head: usize, name: &'text [u8], position: usize, tally: &mut Tally) -> Result<Slot> {
-        let head = &mut self.heads[head];
+        let head = &mut self.all[head];
         match head.fields.get(position) {
             Some((known, slot)) if *known == name => Ok(*slot),
             _ => head.search(name, tally),
@@ -50,9 +50,9 @@ impl<'text> Heads<'text> {
     #[cold]
     fn add(&mut self, hash: u64, bytes: &'text [u8]) -> Result<usize> {
         let head = Head { bytes, stem: stem(bytes)?, fields: Vec::new() };
-        let number = self.heads.len();
-        self.heads.push(head);
-        let (heads, hashes) = (&self.heads, &self.hashes);
+        let number = self.all.len();
+        self.all.push(head);
+        let (heads, hashes) = (&self.all, &self.hashes);
         let rehash = |number: &u32| hashes.hash_one(heads[*number as usize].bytes);
         self.by_bytes.insert_unique(hash, u32::try_from(number).unwrap_or(u32::MAX), rehash);
         Ok(number)

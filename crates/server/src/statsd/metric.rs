@@ -1,4 +1,4 @@
-//! One line of `StatsD`: `name:value|type|@rate|#tags`.
+//! One line of StatsD: `name:value|type|@rate|#tags`.
 
 use tickmark_store::Number;
 

@@ -1,4 +1,4 @@
-//! `StatsD`, over UDP and TCP on one port, for programs that speak it already.
+//! StatsD, over UDP and TCP on one port, for programs that speak it already.
 //!
 //! | metric | becomes |
 //! |---|---|

@@ -59,10 +59,7 @@ async fn the_javascript_this_layout_comes_from_reads_and_writes_the_same() {
         client.put(&format!("/v1/series/{theirs}"), declaration).await;
         assert_eq!(client.values(&theirs, "1sec", 0, 4).await, [1.0, 2.0, 0.0, 1.0, 0.0], "{sort}");
         let read: Vec<_> = client.values(&theirs, "1min", 0, 120).await;
-        assert_eq!(
-            serde_json::to_string(&read.iter().map(|value| *value as i64).collect::<Vec<_>>()).unwrap(),
-            minutes
-        );
+        assert_eq!(format!("{read:?}").replace([' '], "").replace(".0", ""), minutes, "{sort}");
         // Both go on counting in the same keys.
         client.count(&theirs, events).await;
         node("insert", sort, &ours).await;
@@ -93,6 +90,6 @@ async fn the_client_of_influxdb_writes_what_it_means() {
     ] {
         assert_eq!(client.values(series, "1sec", from, from).await, [expected], "{series}");
     }
-    assert_eq!(client.total("now:n", "").await, 1.0);
-    assert_eq!(client.total("many:n", "from=0&to=999").await, 1_000.0);
+    assert_eq!(client.total("now:n", "").await, 1);
+    assert_eq!(client.total("many:n", "from=0&to=999").await, 1_000);
 }

@@ -45,7 +45,7 @@ async fn what_was_received_is_counted_at_the_latest_when_the_server_stops() {
     drop(stop);
     running.await.unwrap();
     let again = crate::running::Running::start(open(), store).await;
-    assert_eq!(again.client().total("last", "").await, 1.0);
+    assert_eq!(again.client().total("last", "").await, 1);
 }
 
 async fn eventually(client: &Client, series: &str, total: f64) {
