@@ -5,6 +5,7 @@
 
 mod bench;
 mod check;
+mod clients;
 mod fuzz;
 mod licences;
 mod machine;

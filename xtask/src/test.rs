@@ -1,5 +1,6 @@
 //! `cargo xtask test`: everything that can fail, on a machine that has only the toolchain.
 
+use crate::clients;
 use crate::fuzz;
 use crate::machine;
 use crate::shell::{self, Outcome};
@@ -10,6 +11,7 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
     if !arguments.is_empty() {
         return shell::run(shell::cargo(&["test"]).args(arguments));
     }
+    clients::install()?;
     shell::run(&mut shell::cargo(&["test", "--workspace", "--all-features"]))?;
     fuzz::run(&[])
 }

@@ -43,6 +43,11 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: TokenCommand,
     },
+    /// Count events and read what was counted, on a running server.
+    Series {
+        #[command(subcommand)]
+        command: SeriesCommand,
+    },
     /// Print a script that completes commands and options in a shell.
     Completions { shell: Shell },
 }
@@ -96,10 +101,22 @@ pub(crate) struct ServeOptions {
     /// Web pages that may call this server from a browser, joined by commas; * for all.
     #[arg(long, env = "TICKMARK_CORS_ORIGINS", value_name = "ORIGINS", value_delimiter = ',')]
     pub(crate) cors_origins: Vec<String>,
+    /// Also take StatsD metrics on this address, over UDP and TCP; port 0 takes a free one. There are no tokens in StatsD.
+    #[arg(long, env = "TICKMARK_STATSD", value_name = "ADDRESS")]
+    pub(crate) statsd: Option<SocketAddr>,
+    /// What a text field of the line protocol does: count one (count) or nothing (skip).
+    #[arg(long, env = "TICKMARK_LINE_STRINGS", default_value = "count")]
+    pub(crate) line_strings: LineStrings,
     #[command(flatten, next_help_heading = "JSON Web Tokens")]
     pub(crate) jwt: JwtOptions,
     #[command(flatten, next_help_heading = "Limits")]
     pub(crate) limits: LimitOptions,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum LineStrings {
+    Count,
+    Skip,
 }
 
 #[derive(Debug, Args)]
@@ -136,6 +153,9 @@ pub(crate) struct LimitOptions {
     /// Of all bodies held at once.
     #[arg(long, env = "TICKMARK_MAX_BODIES", value_name = "SIZE", default_value = "512MiB")]
     pub(crate) max_bodies: Size,
+    /// Points in one answer.
+    #[arg(long, env = "TICKMARK_MAX_POINTS", value_name = "COUNT", default_value_t = 1_000_000)]
+    pub(crate) max_points: u64,
     /// Requests under way at once.
     #[arg(long, env = "TICKMARK_MAX_REQUESTS", value_name = "COUNT", default_value_t = 1_024)]
     pub(crate) max_requests: usize,
@@ -199,4 +219,97 @@ pub(crate) struct TokenOutput {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) store: StoreOptions,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SeriesCommand {
+    /// Count an event.
+    Add {
+        name: String,
+        /// When: epoch seconds, RFC 3339, or `2014-10-17 21:34:07 -0400`; left out, now.
+        #[arg(long, value_name = "TIME")]
+        at: Option<String>,
+        /// How many; left out, one.
+        #[arg(long, value_name = "NUMBER", allow_hyphen_values = true, conflicts_with = "member")]
+        n: Option<serde_json::Number>,
+        /// Who, for a series of uniques.
+        #[arg(long, value_name = "TEXT")]
+        member: Option<String>,
+        #[command(flatten)]
+        remote: RemoteOptions,
+    },
+    /// Say what a series is to count, and how.
+    Declare {
+        name: String,
+        /// As `PUT /v1/series/{name}` takes it: {"kind":"unique"}.
+        #[arg(value_name = "JSON", default_value = "{}")]
+        declaration: String,
+        #[command(flatten)]
+        remote: RemoteOptions,
+    },
+    /// Print the buckets of a series.
+    Points {
+        name: String,
+        #[arg(long, value_name = "NAME", default_value = "1min")]
+        granularity: String,
+        #[command(flatten)]
+        range: RangeOptions,
+        #[command(flatten)]
+        remote: RemoteOptions,
+    },
+    /// Print the sum of a series, or for uniques the size of the union.
+    Total {
+        name: String,
+        /// Rounds both ends to whole buckets of this granularity.
+        #[arg(long, value_name = "NAME")]
+        granularity: Option<String>,
+        #[command(flatten)]
+        range: RangeOptions,
+        #[command(flatten)]
+        remote: RemoteOptions,
+    },
+    /// List series.
+    List {
+        /// Only those whose names begin with this.
+        #[arg(default_value = "")]
+        prefix: String,
+        #[command(flatten)]
+        remote: RemoteOptions,
+    },
+    /// Print what a series is declared to be.
+    Show {
+        name: String,
+        #[command(flatten)]
+        remote: RemoteOptions,
+    },
+    /// Delete a series with all that was counted.
+    Delete {
+        name: String,
+        #[command(flatten)]
+        remote: RemoteOptions,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RangeOptions {
+    /// A time in the first bucket.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) from: Option<String>,
+    /// A time in the last bucket; left out, now.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) to: Option<String>,
+}
+
+/// Where the server is, and how its answers are printed.
+#[derive(Debug, Args)]
+pub(crate) struct RemoteOptions {
+    /// The server to talk to.
+    #[arg(long, env = "TICKMARK_SERVER", value_name = "URL", default_value = "http://127.0.0.1:7700")]
+    pub(crate) server: String,
+    /// A token, where the server wants one.
+    #[arg(long, env = "TICKMARK_TOKEN", value_name = "TOKEN", hide_env_values = true)]
+    pub(crate) token: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }

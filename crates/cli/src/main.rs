@@ -14,6 +14,8 @@ mod arguments;
 mod completions;
 mod configuration;
 mod logs;
+mod remote;
+mod series;
 mod serve;
 mod store;
 mod token;
@@ -51,6 +53,7 @@ fn run(command: Command) -> Outcome {
         match command {
             Command::Serve(options) => serve::serve(*options).await,
             Command::Token { command } => token::run(command).await,
+            Command::Series { command } => series::run(command).await,
             Command::Completions { .. } => Ok(()),
         }
     });

@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tickmark_engine::accounts::{Limits, Registry};
-use tickmark_server::{AccessSettings, Bounds, JwtSettings, KeySource, Openness, Server, Settings};
+use tickmark_server::line_protocol::Strings;
+use tickmark_server::{AccessSettings, Bounds, JwtSettings, KeySource, Openness, Server, Settings, Statsd};
 use tickmark_store::{Account, Store};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::Outcome;
-use crate::arguments::{JwtOptions, LimitOptions, ServeOptions};
+use crate::arguments::{JwtOptions, LimitOptions, LineStrings, ServeOptions};
 use crate::{logs, store};
 
 pub(crate) async fn serve(options: ServeOptions) -> Outcome {
@@ -36,10 +37,33 @@ async fn serve_store(options: &ServeOptions, store: Arc<dyn Store>, shutdown: im
         bounds: bounds(&options.limits),
         access: AccessSettings { openness, jwt: jwt(&options.jwt) },
         cors_origins: options.cors_origins.clone(),
+        line_strings: match options.line_strings {
+            LineStrings::Count => Strings::Count,
+            LineStrings::Skip => Strings::Skip,
+        },
     };
-    Server::new(settings, store).run(listener, shutdown).await;
+    let mut server = Server::new(settings, store);
+    if let Some(statsd) = statsd(options).await? {
+        server = server.with_statsd(statsd);
+    }
+    server.run(listener, shutdown).await;
     say!("stopped");
     Ok(())
+}
+
+/// There is no door to StatsD at all, so beyond loopback it takes the same word as a server without one.
+async fn statsd(options: &ServeOptions) -> Outcome<Option<Statsd>> {
+    let Some(address) = options.statsd else { return Ok(None) };
+    if !address.ip().is_loopback() && !options.insecure {
+        return Err(format!(
+            "refusing to take StatsD on {address}, which others can reach: it has no access control; listen on 127.0.0.1, or \
+             say --insecure"
+        ));
+    }
+    let failed = |error: std::io::Error| format!("could not take StatsD on {address}: {error}");
+    let statsd = Statsd::bind(address).await.map_err(failed)?;
+    say!("statsd        {}", statsd.local_addr().map_err(failed)?);
+    Ok(Some(statsd))
 }
 
 /// Beyond loopback someone must be at the door, or be told that nobody is.
@@ -89,6 +113,7 @@ fn bounds(options: &LimitOptions) -> Bounds {
         body_bytes_max: options.max_body.as_usize(),
         unpacked_bytes_max: options.max_body.as_usize(),
         bodies_bytes_max: options.max_bodies.as_usize(),
+        points_max: options.max_points,
         requests_max: options.max_requests,
         listeners_max: options.max_listeners,
         connections_max: options.max_connections,

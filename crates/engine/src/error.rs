@@ -1,6 +1,7 @@
 //! Everything a capability can refuse or fail at.
 
 use crate::NameError;
+use crate::series::SeriesError;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -10,6 +11,8 @@ pub enum Error {
     Store(#[from] tickmark_store::Error),
     #[error(transparent)]
     Name(#[from] NameError),
+    #[error(transparent)]
+    Series(#[from] SeriesError),
     #[error("there is no token {id:?} in this account; `GET /v1/tokens` lists those there are")]
     UnknownToken { id: String },
     #[error("there are {max} tokens already; revoke some that are not used")]

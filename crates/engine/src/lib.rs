@@ -6,6 +6,7 @@
 pub mod accounts;
 mod error;
 mod name;
+pub mod series;
 mod time;
 pub mod updates;
 

@@ -38,10 +38,15 @@ impl Name {
         if let Some(found) = text.chars().find(|found| matches!(found, '{' | '}') || found.is_control()) {
             return Err(NameError::Character { name: text.to_owned(), found });
         }
-        if let Some(prefix) = RESERVED.iter().find(|prefix| text.starts_with(**prefix)) {
+        if let Some(prefix) = Self::reserved(text) {
             return Err(NameError::Reserved { name: text.to_owned(), prefix });
         }
         Ok(Self(text.into()))
+    }
+
+    /// The reserved beginning of a text, where it has one.
+    pub(crate) fn reserved(text: &str) -> Option<&'static str> {
+        RESERVED.iter().find(|prefix| text.starts_with(**prefix)).copied()
     }
 
     pub fn as_str(&self) -> &str {

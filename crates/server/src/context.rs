@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tickmark_engine::series::Catalog;
 use tickmark_store::Store;
 use tokio::sync::Semaphore;
 
@@ -23,6 +24,7 @@ struct Shared {
     access: Arc<Access>,
     bodies: Budget,
     live: Live,
+    series: Arc<Catalog>,
     requests: Semaphore,
 }
 
@@ -32,6 +34,7 @@ impl Context {
         let shared = Shared {
             bodies: Budget::new(settings.bounds.bodies_bytes_max),
             live: Live::new(Arc::clone(&store), Arc::clone(&access), settings.bounds.listeners_max),
+            series: Arc::new(Catalog::new(Arc::clone(&store))),
             access,
             requests: Semaphore::new(settings.bounds.requests_max.min(Semaphore::MAX_PERMITS)),
             store,
@@ -62,6 +65,10 @@ impl Context {
 
     pub fn live(&self) -> &Live {
         &self.shared.live
+    }
+
+    pub(crate) fn series(&self) -> &Arc<Catalog> {
+        &self.shared.series
     }
 
     /// One permit a request under way.

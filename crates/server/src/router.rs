@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::layers::{answer_headers, cors, observe, under_pressure};
 use crate::openapi;
 use crate::problem::{Problem, Word};
-use crate::routes::{docs, health, metrics, tokens, updates};
+use crate::routes::{docs, health, metrics, series, tokens, updates};
 
 pub(crate) fn router(context: &Context) -> Router {
     let (routes, _) = assembled(context).split_for_parts();
@@ -41,7 +41,19 @@ pub(crate) fn assembled(context: &Context) -> OpenApiRouter<Context> {
 
 /// What takes the scope `read` to read and `write` to write. This is where capabilities add their routes.
 fn data() -> OpenApiRouter<Context> {
-    OpenApiRouter::new().routes(routes!(updates::announce)).routes(routes!(updates::live))
+    OpenApiRouter::new()
+        .routes(routes!(updates::announce))
+        .routes(routes!(updates::live))
+        .routes(routes!(series::list))
+        .routes(routes!(series::show, series::declare, series::delete))
+        .routes(routes!(series::count_one))
+        .routes(routes!(series::count))
+        .routes(routes!(series::write))
+        .routes(routes!(series::write_v2))
+        .routes(routes!(series::points))
+        .routes(routes!(series::points_of_many))
+        .routes(routes!(series::total))
+        .routes(routes!(series::live))
 }
 
 /// What takes the scope `admin`.

@@ -6,6 +6,8 @@ use std::time::Duration;
 use tickmark_engine::accounts::{Limits, Scopes};
 use tickmark_store::Account;
 
+use crate::line_protocol::Strings;
+
 const KIB: usize = 1_024;
 const MIB: usize = 1_024 * KIB;
 
@@ -16,6 +18,8 @@ pub struct Settings {
     pub access: AccessSettings,
     /// Origins whose pages may call this server; none by default.
     pub cors_origins: Vec<String>,
+    /// What a text field of the line protocol does.
+    pub line_strings: Strings,
 }
 
 /// How much of everything.
@@ -27,6 +31,8 @@ pub struct Bounds {
     pub unpacked_bytes_max: usize,
     /// Of all bodies held at once. More is 503.
     pub bodies_bytes_max: usize,
+    /// Points in one answer. More is 422.
+    pub points_max: u64,
     /// Requests under way at once, live connections apart. More is 503.
     pub requests_max: usize,
     /// Live connections at once. More is 503.
@@ -53,6 +59,7 @@ impl Default for Bounds {
             body_bytes_max: 64 * MIB,
             unpacked_bytes_max: 64 * MIB,
             bodies_bytes_max: 512 * MIB,
+            points_max: 1_000_000,
             requests_max: 1_024,
             listeners_max: 10_000,
             connections_max: 12_000,

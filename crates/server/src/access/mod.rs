@@ -115,7 +115,11 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&str>> {
     let Some(value) = values.next() else { return Ok(None) };
     let scheme_and_token = value.to_str().ok().and_then(|text| text.trim().split_once(' '));
     match scheme_and_token {
-        Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") && values.next().is_none() => {
+        // `Token` is what writers of the line protocol send.
+        Some((scheme, token))
+            if ["bearer", "token"].iter().any(|known| scheme.eq_ignore_ascii_case(known))
+                && values.next().is_none() =>
+        {
             Ok(Some(token.trim()))
         }
         _ => Err(refused("The Authorization header must be one `Bearer` and a token.")),

@@ -7,6 +7,7 @@ mod budget;
 mod format;
 mod items;
 mod read;
+pub mod text;
 mod unpack;
 pub mod whole;
 

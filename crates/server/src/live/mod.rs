@@ -24,7 +24,9 @@ use frame::Frame;
 use guest::Guest;
 use topic::Topic;
 
-type Topics = Arc<Mutex<HashMap<(Account, Key), watch::Sender<Arc<Frame>>>>>;
+/// An account, a channel, and what is looked at when the channel tells of something.
+type TopicName = (Account, Key, Box<str>);
+type Topics = Arc<Mutex<HashMap<TopicName, watch::Sender<Arc<Frame>>>>>;
 
 /// All topics that someone on this server listens to.
 #[derive(Debug)]
@@ -60,14 +62,24 @@ impl Live {
         S: Fn() -> F + Send + Sync + 'static,
         F: Future<Output = Result<Bytes>> + Send + 'static,
     {
+        self.listen_to(identity, channel, "", snapshot).await
+    }
+
+    /// The same where one channel tells of several things to look at: `snapshot` may depend on the view too.
+    pub async fn listen_to<S, F>(&self, identity: Identity, channel: Key, view: &str, snapshot: S) -> Result<Response>
+    where
+        S: Fn() -> F + Send + Sync + 'static,
+        F: Future<Output = Result<Bytes>> + Send + 'static,
+    {
         let permit = Arc::clone(&self.listeners).try_acquire_owned().map_err(|_| {
             let detail = format!("All {} live connections are taken.", self.listeners_max);
             Problem::new(Word::TooManyListeners, detail).retry_after_s(5)
         })?;
         let account = identity.account;
-        let slot = match self.joined(account, &channel) {
+        let topic = (account, channel, view.into());
+        let slot = match self.joined(&topic) {
             Some(slot) => slot,
-            None => self.open(account, channel, snapshot).await?,
+            None => self.open(topic, snapshot).await?,
         };
         let guest = Guest::new(identity, Arc::clone(&self.access), permit);
         Ok(stream::response(slot, self.stopping.subscribe(), guest))
@@ -77,26 +89,26 @@ impl Live {
         self.stopping.send_replace(true);
     }
 
-    fn joined(&self, account: Account, channel: &Key) -> Option<watch::Receiver<Arc<Frame>>> {
+    fn joined(&self, topic: &TopicName) -> Option<watch::Receiver<Arc<Frame>>> {
         let topics = self.topics.lock().unwrap_or_else(PoisonError::into_inner);
-        topics.get(&(account, channel.clone())).map(watch::Sender::subscribe)
+        topics.get(topic).map(watch::Sender::subscribe)
     }
 
-    async fn open<S, F>(&self, account: Account, channel: Key, snapshot: S) -> Result<watch::Receiver<Arc<Frame>>>
+    async fn open<S, F>(&self, name: TopicName, snapshot: S) -> Result<watch::Receiver<Arc<Frame>>>
     where
         S: Fn() -> F + Send + Sync + 'static,
         F: Future<Output = Result<Bytes>> + Send + 'static,
     {
         // Subscribed before read, so that no change falls between the two.
-        let subscription = self.store.subscribe(account, channel.clone()).await?;
+        let subscription = self.store.subscribe(name.0, name.1.clone()).await?;
         let first = Arc::new(Frame::new(0, &snapshot().await?));
         let mut topics = self.topics.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(sender) = topics.get(&(account, channel.clone())) {
+        if let Some(sender) = topics.get(&name) {
             return Ok(sender.subscribe());
         }
         let (sender, slot) = watch::channel(first);
-        topics.insert((account, channel.clone()), sender.clone());
-        let topic = Topic { name: (account, channel), topics: Arc::clone(&self.topics), sender, subscription };
+        topics.insert(name.clone(), sender.clone());
+        let topic = Topic { name, topics: Arc::clone(&self.topics), sender, subscription };
         tokio::spawn(topic.run(snapshot, self.stopping.subscribe()));
         Ok(slot)
     }

@@ -4,12 +4,12 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use tickmark_store::{Account, Key, Subscription};
+use tickmark_store::Subscription;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-use super::Topics;
 use super::frame::Frame;
+use super::{TopicName, Topics};
 use crate::flag::raised;
 use crate::problem::Result;
 
@@ -19,7 +19,7 @@ const BETWEEN_CHANGES: Duration = Duration::from_millis(250);
 const BETWEEN_LOOKS: Duration = Duration::from_secs(5);
 
 pub(super) struct Topic {
-    pub(super) name: (Account, Key),
+    pub(super) name: TopicName,
     pub(super) topics: Topics,
     pub(super) sender: watch::Sender<Arc<Frame>>,
     pub(super) subscription: Subscription,

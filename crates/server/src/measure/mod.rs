@@ -37,9 +37,16 @@ fn install() -> Option<PrometheusHandle> {
     for reason in ["headers_too_large", "malformed_http"] {
         metrics::counter!("tickmark_refusals_total", "reason" => reason).increment(0);
     }
-    for name in
-        ["tickmark_live_skipped_total", "tickmark_idempotent_replays_total", "tickmark_connections_refused_total"]
-    {
+    for name in [
+        "tickmark_live_skipped_total",
+        "tickmark_idempotent_replays_total",
+        "tickmark_connections_refused_total",
+        "tickmark_statsd_metrics_total",
+        "tickmark_statsd_unparsed_total",
+        "tickmark_statsd_refused_series_total",
+        "tickmark_statsd_dropped_packets_total",
+        "tickmark_statsd_lost_flushes_total",
+    ] {
         metrics::counter!(name).increment(0);
     }
     Some(handle)
@@ -64,6 +71,14 @@ fn describe() {
     describe_histogram!("tickmark_store_commit_seconds", "Time until a batch was as durable as configured");
     describe_histogram!("tickmark_store_read_seconds", "Time until a read was answered");
     describe_counter!("tickmark_store_errors_total", "Failures of the store, by kind");
+    describe_counter!("tickmark_statsd_metrics_total", "StatsD metrics taken");
+    describe_counter!(
+        "tickmark_statsd_unparsed_total",
+        "StatsD lines that are no metric, or have a name that is refused"
+    );
+    describe_counter!("tickmark_statsd_refused_series_total", "Series of a StatsD flush that were refused");
+    describe_counter!("tickmark_statsd_dropped_packets_total", "StatsD packets dropped because too many waited");
+    describe_counter!("tickmark_statsd_lost_flushes_total", "StatsD flushes lost because the store did not take them");
     describe_counter!("tickmark_jwks_fetches_total", "Times the keys that sign tokens were asked for");
     describe_counter!("tickmark_jwks_failures_total", "Times they could not be had");
 }

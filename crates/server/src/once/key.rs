@@ -32,6 +32,11 @@ struct Named {
 }
 
 impl Once {
+    /// A write that nobody will send again.
+    pub(crate) fn unnamed() -> Self {
+        Self { request: None }
+    }
+
     /// What must be the same for the request to be the same.
     #[must_use]
     pub fn with_body(mut self, body: &str) -> Self {

@@ -1,5 +1,6 @@
 //! Which word the errors of the layers below get. The one place where an error becomes a status.
 
+use tickmark_engine::series::SeriesError;
 use tickmark_engine::{Error as EngineError, NameError};
 use tickmark_store::Error as StoreError;
 
@@ -10,9 +11,30 @@ impl From<EngineError> for Problem {
         let word = match error {
             EngineError::Store(error) => return error.into(),
             EngineError::Name(error) => return error.into(),
+            EngineError::Series(error) => return error.into(),
             EngineError::UnknownToken { .. } => Word::UnknownToken,
             EngineError::TooManyTokens { .. } => Word::TooManyTokens,
             EngineError::Record { .. } => return hidden(Word::StoreUnavailable, &error),
+        };
+        Self::new(word, error.to_string())
+    }
+}
+
+impl From<SeriesError> for Problem {
+    fn from(error: SeriesError) -> Self {
+        let word = match error {
+            SeriesError::Unknown { .. } => Word::UnknownSeries,
+            SeriesError::UnknownGranularity { .. } => Word::UnknownGranularity,
+            SeriesError::FromAfterTo { .. } => Word::FromAfterTo,
+            SeriesError::TooManyPoints { .. } => Word::TooManyPoints,
+            SeriesError::TooManyMembers { .. } => Word::TooManyMembers,
+            SeriesError::UnexpectedMember { .. } => Word::UnexpectedMember,
+            SeriesError::MissingMember { .. } => Word::MissingMember,
+            SeriesError::MemberLength { .. } => Word::RuleBroken,
+            SeriesError::Overflow { .. } => Word::Overflow,
+            SeriesError::HasData { .. } => Word::SeriesHasData,
+            SeriesError::Declaration(_) => Word::BadDeclaration,
+            SeriesError::Name(error) => return error.into(),
         };
         Self::new(word, error.to_string())
     }

@@ -3,5 +3,6 @@
 pub(crate) mod docs;
 pub(crate) mod health;
 pub(crate) mod metrics;
+pub(crate) mod series;
 pub(crate) mod tokens;
 pub(crate) mod updates;

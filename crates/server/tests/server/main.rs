@@ -10,3 +10,4 @@ mod once;
 mod process;
 mod routes;
 mod running;
+mod series;
