@@ -5,6 +5,8 @@
 
 mod measure;
 mod peer;
+mod program;
+mod series;
 mod store;
 
 use std::process::{Command, ExitCode};
@@ -15,6 +17,14 @@ const BENCHES: &[(&str, fn(), &str)] = &[
     ("store-commits", store::commits::run, "single operations from 64 tasks, synced, beside Redis"),
     ("store-open", store::open::run, "opening a store of 10,000,000 fields"),
     ("store-memory", store::memory::run, "resident memory while a store outgrows its budget tenfold"),
+    (
+        "series-ingest",
+        series::ingest::run,
+        "1M events of line protocol over HTTP, beside the seed's commands and VictoriaMetrics",
+    ),
+    ("series-disk", series::disk::run, "a day of one event a second: growth on disk"),
+    ("series-fetch", series::fetch::run, "86,400 points, beside the seed's MULTI and HGET"),
+    ("series-uniques", series::uniques::run, "exact uniques, beside the seed's sorted sets"),
 ];
 
 fn main() -> ExitCode {

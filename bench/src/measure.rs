@@ -30,7 +30,11 @@ pub fn ratio(what: &str, ours: Duration, theirs: Duration) {
 
 /// Memory this process holds now, in bytes.
 pub fn resident_bytes() -> usize {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    resident_bytes_of("self")
+}
+
+pub fn resident_bytes_of(process: &str) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
     line.split_whitespace().next().and_then(|kib| kib.parse::<usize>().ok()).unwrap_or(0) * 1_024
 }

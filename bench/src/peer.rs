@@ -9,7 +9,8 @@ use tickmark_rig::{Fsync, Settings};
 #[derive(Default)]
 pub struct Pipe {
     bytes: Vec<u8>,
-    commands: usize,
+    /// Lines that the replies have.
+    lines: usize,
 }
 
 impl Pipe {
@@ -18,7 +19,12 @@ impl Pipe {
         for word in words {
             let _ = write!(self.bytes, "${}\r\n{word}\r\n", word.len());
         }
-        self.commands += 1;
+        self.lines += 1;
+    }
+
+    /// For commands whose replies are not one line each.
+    pub fn expect_lines(&mut self, lines: usize) {
+        self.lines = lines;
     }
 }
 
@@ -34,24 +40,24 @@ impl Peer {
         Self { connection, buffer: vec![0; 1 << 16] }
     }
 
-    /// Sends everything and waits for as many replies. All of them must be one line, as those of writes are.
+    /// Sends everything and waits for the replies, which are only counted.
     pub fn run(&mut self, pipe: &Pipe) {
         let mut writer = self.connection.try_clone().expect("a socket");
         std::thread::scope(|scope| {
             scope.spawn(|| writer.write_all(&pipe.bytes).expect("Redis reads"));
-            self.count_replies(pipe.commands);
+            self.count_replies(pipe.lines);
         });
     }
 
     /// The same for so little that it fits into the socket's buffers.
     pub fn run_few(&mut self, pipe: &Pipe) {
         self.connection.write_all(&pipe.bytes).expect("Redis reads");
-        self.count_replies(pipe.commands);
+        self.count_replies(pipe.lines);
     }
 
-    fn count_replies(&mut self, commands: usize) {
+    fn count_replies(&mut self, expected: usize) {
         let mut lines = 0;
-        while lines < commands {
+        while lines < expected {
             let read = self.connection.read(&mut self.buffer).expect("replies");
             assert!(read > 0, "Redis hung up");
             assert!(lines > 0 || self.buffer[0] != b'-', "{}", String::from_utf8_lossy(&self.buffer[..read]));
