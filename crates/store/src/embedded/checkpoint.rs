@@ -66,25 +66,27 @@ enum Item {
 
 impl Checkpoint {
     /// Everything that differs from the records now.
-    pub(crate) fn take(state: &mut State, used_hints: Vec<Slice>, position: u64) -> Self {
+    pub(crate) fn take(state: &mut State, records: &Records, used_hints: Vec<Slice>, position: u64) -> Result<Self> {
         let mut items = Vec::new();
         let retired = state.begin_flush(|key, slot| {
             let Some(entry) = slot.entry_mut() else {
                 items.push((Arc::clone(key), Item::Gone));
-                return;
+                return Ok(());
             };
             // A hint that is too early is harmless: whoever follows it makes a later one.
             let hint_at_ms = entry.expires_at_ms.filter(|at| entry.hinted_at_ms.is_none_or(|hinted| *at < hinted));
             entry.hinted_at_ms = hint_at_ms.or(entry.hinted_at_ms);
-            let large = entry.object.large_mut().map(|large| (large.id(), large.freeze()));
+            let large = entry.object.large_mut().map(|large| Ok::<_, Error>((large.id(), large.freeze(records)?)));
+            let large = large.transpose()?;
             let item = match (large, slot.entry()) {
                 (Some((id, layer)), Some(entry)) => Item::Large { header: entry.pack(), id, layer, hint_at_ms },
                 (None, Some(entry)) => Item::Small { entry: Arc::clone(entry), hint_at_ms },
                 (_, None) => Item::Gone,
             };
             items.push((Arc::clone(key), item));
-        });
-        Self { items, used_hints, retired, meta: Meta { position, next_id: state.next_id() } }
+            Ok(())
+        })?;
+        Ok(Self { items, used_hints, retired, meta: Meta { position, next_id: state.next_id() } })
     }
 
     pub(crate) fn write(self, records: &Records) -> Result<()> {

@@ -169,7 +169,7 @@ impl State {
     }
 
     /// Turns what is dirty into what is flushing, and hands each of its slots over.
-    pub(crate) fn begin_flush(&mut self, mut visit: impl FnMut(&FullKey, &mut Slot)) -> Vec<u64> {
+    pub(crate) fn begin_flush(&mut self, mut visit: impl FnMut(&FullKey, &mut Slot) -> Result<()>) -> Result<Vec<u64>> {
         debug_assert!(self.flushing.is_empty(), "one checkpoint at a time");
         self.flushing = std::mem::take(&mut self.dirty);
         self.dirty_bytes = 0;
@@ -177,10 +177,10 @@ impl State {
             if let Some(slot) = self.slots.get_mut(key) {
                 slot.dirty = false;
                 slot.flushing = true;
-                visit(key, slot);
+                visit(key, slot)?;
             }
         }
-        std::mem::take(&mut self.retired)
+        Ok(std::mem::take(&mut self.retired))
     }
 
     /// The checkpoint is in the records.

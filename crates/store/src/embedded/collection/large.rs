@@ -18,6 +18,8 @@ use crate::{Atom, Error, Order, Result};
 
 /// What an entry of a layer takes in memory besides its bytes: the map's node and two handles.
 const LAYER_ENTRY_BYTES: usize = 80;
+/// What a changed place takes in its map.
+const PLACE_BYTES: usize = 24;
 
 /// The key of a record within its collection. The first byte says what it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,15 +103,26 @@ pub(crate) struct Large {
     len: u64,
     fresh: Layer,
     frozen: Option<Arc<Layer>>,
+    /// How many members each place of a score gained or lost since the records of counts were made. Those are only
+    /// brought up to date for a checkpoint: a thousand members with one score are then one change, not a thousand.
+    places: BTreeMap<u64, i64>,
+    /// Whether any of it is in the records yet.
+    stored: bool,
 }
 
 impl Large {
+    /// A new one.
+    pub(super) fn new(id: u64) -> Self {
+        Self { id, len: 0, fresh: Layer::default(), frozen: None, places: BTreeMap::new(), stored: false }
+    }
+
+    /// One whose elements are in the records.
     pub(crate) fn stored(id: u64, len: u64) -> Self {
-        Self { id, len, fresh: Layer::default(), frozen: None }
+        Self { len, stored: true, ..Self::new(id) }
     }
 
     pub(super) fn from_small<V: Payload>(id: u64, small: &Small<V>, records: &Records) -> Result<Self> {
-        let mut large = Self::stored(id, 0);
+        let mut large = Self::new(id);
         for (element, payload) in small.iter() {
             large.update(element, records, |_| Ok(Some(payload.clone())))?;
         }
@@ -128,15 +141,22 @@ impl Large {
         self.len = len;
     }
 
+    pub(crate) fn is_stored(&self) -> bool {
+        self.stored
+    }
+
     pub(crate) fn bytes(&self) -> usize {
-        self.fresh.bytes + self.frozen.as_ref().map_or(0, |frozen| frozen.bytes)
+        let layers = self.fresh.bytes + self.frozen.as_ref().map_or(0, |frozen| frozen.bytes);
+        layers + self.places.len() * PLACE_BYTES
     }
 
     /// Hands what changed to a checkpoint, and keeps it readable until that is done.
-    pub(crate) fn freeze(&mut self) -> Arc<Layer> {
+    pub(crate) fn freeze(&mut self, records: &Records) -> Result<Arc<Layer>> {
+        self.bring_counts_up_to_date(records)?;
+        self.stored = true;
         let layer = Arc::new(std::mem::take(&mut self.fresh));
         self.frozen = Some(Arc::clone(&layer));
-        layer
+        Ok(layer)
     }
 
     pub(crate) fn thaw(&mut self) {
@@ -158,7 +178,7 @@ impl Large {
         let Some(payload) = change(previous.as_ref())? else { return Ok(previous) };
         let (old, new) = (previous.as_ref().and_then(V::rank), payload.rank());
         if old != new {
-            self.move_rank(element, old, new, records)?;
+            self.move_rank(element, old, new);
         }
         let mut value = Vec::new();
         payload.put(&mut value);
@@ -171,7 +191,7 @@ impl Large {
         let sub_key = SubKey::element(element);
         let Some(value) = self.raw(&sub_key, records)? else { return Ok(None) };
         let previous: V = self.decode(&value)?;
-        self.move_rank(element, previous.rank(), None, records)?;
+        self.move_rank(element, previous.rank(), None);
         self.set(&sub_key, None);
         self.len -= 1;
         Ok(Some(previous))
@@ -213,7 +233,7 @@ impl Large {
 
     /// How many members have a place below this one. See `ranks.rs`.
     pub(super) fn count_below(&self, place: u64, records: &Records) -> Result<u64> {
-        let mut below = 0;
+        let mut below = 0u64;
         let mut shorter = 0;
         for length in PREFIX_LENGTHS {
             let mut from = vec![COUNT, length];
@@ -225,7 +245,8 @@ impl Large {
             }
             shorter = length;
         }
-        Ok(below)
+        let changed: i64 = self.places.range(..place).map(|(_, change)| change).sum();
+        below.checked_add_signed(changed).ok_or_else(|| self.damaged())
     }
 
     pub(super) fn raw(&self, sub_key: &SubKey, records: &Records) -> Result<Option<Slice>> {
@@ -236,7 +257,7 @@ impl Large {
         if let Some(changed) = self.frozen.as_ref().and_then(|frozen| frozen.records.get(key)) {
             return Ok(changed.clone());
         }
-        records.get(Space::Elements, &record_key(self.id, key))
+        if self.stored { records.get(Space::Elements, &record_key(self.id, key)) } else { Ok(None) }
     }
 
     pub(super) fn set(&mut self, sub_key: &SubKey, value: Option<Slice>) {
@@ -251,30 +272,47 @@ impl Large {
         Error::Corrupt(format!("a record of large collection {} does not read back", self.id))
     }
 
-    fn move_rank(&mut self, member: &Atom, old: Option<u64>, new: Option<u64>, records: &Records) -> Result<()> {
+    fn move_rank(&mut self, member: &Atom, old: Option<u64>, new: Option<u64>) {
         if let Some(place) = old {
             self.set(&SubKey::by_score(place, member), None);
-            self.count(place, -1, records)?;
+            *self.places.entry(place).or_default() -= 1;
         }
         if let Some(place) = new {
             self.set(&SubKey::by_score(place, member), Some(Slice::from([])));
-            self.count(place, 1, records)?;
+            *self.places.entry(place).or_default() += 1;
+        }
+    }
+
+    fn bring_counts_up_to_date(&mut self, records: &Records) -> Result<()> {
+        let places = std::mem::take(&mut self.places);
+        for length in PREFIX_LENGTHS {
+            // Places that share a prefix are neighbours, so one pass gathers them.
+            let mut gathered: Option<(SubKey, i64)> = None;
+            for (place, change) in &places {
+                let sub_key = SubKey::count(*place, length);
+                gathered = match gathered {
+                    Some((same, sum)) if same == sub_key => Some((same, sum + change)),
+                    other => {
+                        self.change_count(other, records)?;
+                        Some((sub_key, *change))
+                    }
+                };
+            }
+            self.change_count(gathered, records)?;
         }
         Ok(())
     }
 
-    fn count(&mut self, place: u64, by: i64, records: &Records) -> Result<()> {
-        for length in PREFIX_LENGTHS {
-            let sub_key = SubKey::count(place, length);
-            let count = match self.raw(&sub_key, records)? {
-                Some(value) => self.decode_count(&value)?,
-                None => 0,
-            };
-            let count = count.checked_add_signed(by).ok_or_else(|| self.damaged())?;
-            let mut value = Vec::new();
-            put_varint(&mut value, count);
-            self.set(&sub_key, (count > 0).then(|| value.into()));
-        }
+    fn change_count(&mut self, gathered: Option<(SubKey, i64)>, records: &Records) -> Result<()> {
+        let Some((sub_key, change)) = gathered.filter(|(_, change)| *change != 0) else { return Ok(()) };
+        let count = match self.raw(&sub_key, records)? {
+            Some(value) => self.decode_count(&value)?,
+            None => 0,
+        };
+        let count = count.checked_add_signed(change).ok_or_else(|| self.damaged())?;
+        let mut value = Vec::new();
+        put_varint(&mut value, count);
+        self.set(&sub_key, (count > 0).then(|| value.into()));
         Ok(())
     }
 

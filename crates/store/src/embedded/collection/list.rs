@@ -125,7 +125,7 @@ impl List {
 
     fn grow(&mut self, storage: Storage<'_>) {
         let Self::Small { values, .. } = std::mem::take(self) else { return };
-        *self = Self::Large { large: Large::stored(storage.ids.next(), 0), first: 0 };
+        *self = Self::Large { large: Large::new(storage.ids.next()), first: 0 };
         for value in &values {
             self.push(End::Back, value, storage);
         }

@@ -21,7 +21,9 @@ pub(super) fn merged<'a>(
     let mut sources: Vec<Source<'a>> = Vec::with_capacity(3);
     if !is_empty(range) {
         sources.extend(large.layers().map(|layer| from_layer(layer, range, order)));
-        sources.push(from_records(large.id(), range, order, records));
+        if large.is_stored() {
+            sources.push(from_records(large.id(), range, order, records));
+        }
     }
     std::iter::from_fn(move || {
         loop {
