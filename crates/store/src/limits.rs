@@ -11,6 +11,8 @@ pub const VALUE_BYTES_MAX: usize = 16 * 1_024 * 1_024;
 pub const MESSAGE_BYTES_MAX: usize = 1_024 * 1_024;
 /// Elements in one batch, all its operations together. What is larger is several batches.
 pub const BATCH_ELEMENTS_MAX: usize = 4_000_000;
+/// What an element takes in memory besides its bytes.
+const ELEMENT_OVERHEAD_BYTES: usize = 32;
 /// Bytes of keys, fields, members and values in one batch.
 pub const BATCH_BYTES_MAX: usize = 128 * 1_024 * 1_024;
 /// The end of the year 9999, which is also the furthest that Redis agrees to.
@@ -18,8 +20,8 @@ pub const EXPIRY_MS_MAX: u64 = 253_402_300_800_000;
 /// Queries in one read.
 pub const QUERIES_MAX: usize = 1_000_000;
 
-/// Refuses a batch that no engine may write.
-pub fn check_batch(batch: &Batch) -> Result<()> {
+/// Refuses a batch that no engine may write. Answers about how many bytes it takes in memory.
+pub fn check_batch(batch: &Batch) -> Result<usize> {
     let mut size = Size::default();
     for guard in &batch.guards {
         size.add_key(guard.key())?;
@@ -40,7 +42,7 @@ pub fn check_batch(batch: &Batch) -> Result<()> {
     for op in &batch.ops {
         check_op(op, &mut size)?;
     }
-    Ok(())
+    Ok(size.bytes + size.elements * ELEMENT_OVERHEAD_BYTES)
 }
 
 /// Refuses queries that no engine may answer.

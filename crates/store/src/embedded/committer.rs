@@ -97,6 +97,10 @@ impl Committer {
             };
             if let Some(answer) = close {
                 let _ = answer.send(self.finish());
+                // Who came too late was not written, and is told so.
+                while let Ok(Request::Commit(commit)) = requests.try_recv() {
+                    let _ = commit.answer.send(Err(Error::Closed));
+                }
                 return;
             }
             if let Err(error) = self.keep_house() {

@@ -42,8 +42,8 @@ use poison::Poison;
 use records::Records;
 use state::State;
 
-/// Elements in commits that wait to be written; who comes when it is full waits for a place.
-const QUEUE_ELEMENTS_MAX: usize = 8_000_000;
+/// Bytes in commits that wait to be written; who comes when it is full waits for a place.
+const QUEUE_BYTES_MAX: usize = 512 * 1_024 * 1_024;
 
 pub struct EmbeddedStore {
     /// None once closed: then nothing holds on to the directory.
@@ -91,7 +91,7 @@ impl EmbeddedStore {
         Ok(Self {
             shared: RwLock::new(Some(shared)),
             requests: Mutex::new(Some(requests)),
-            places: Arc::new(Semaphore::new(QUEUE_ELEMENTS_MAX)),
+            places: Arc::new(Semaphore::new(QUEUE_BYTES_MAX)),
             thread: Mutex::new(Some(thread)),
         })
     }
@@ -115,13 +115,12 @@ impl EmbeddedStore {
 #[async_trait]
 impl Store for EmbeddedStore {
     async fn commit(&self, account: Account, batch: Batch) -> Result<Vec<Reply>> {
-        check_batch(&batch)?;
+        let bytes = check_batch(&batch)?;
         self.shared()?.poison.check()?;
         if batch.is_empty() {
             return Ok(Vec::new());
         }
-        let weight = batch.ops.iter().map(crate::Op::elements).sum::<usize>().clamp(1, QUEUE_ELEMENTS_MAX);
-        let places = u32::try_from(weight).unwrap_or(u32::MAX);
+        let places = u32::try_from(bytes.clamp(1, QUEUE_BYTES_MAX)).unwrap_or(u32::MAX);
         let place = Arc::clone(&self.places).acquire_many_owned(places).await.map_err(|_| Error::Closed)?;
         let (answer, answered) = oneshot::channel();
         self.send(Request::Commit(Commit { account, batch, answer, _place: place }))?;
