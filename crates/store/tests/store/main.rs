@@ -6,6 +6,7 @@ mod differential;
 mod disk_full;
 mod dump;
 mod embedded;
+mod lifecycle;
 mod random;
 mod redis;
 mod redis_access;
