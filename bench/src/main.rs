@@ -1,41 +1,52 @@
-use std::sync::Arc;
-use std::time::Instant;
-use tickmark_store::embedded::*;
-use tickmark_store::*;
+//! Side by side: Tickmark and what a user would otherwise run, in one run on one machine.
+//!
+//! `cargo xtask bench` runs everything, `cargo xtask bench NAME` one. Figures are rates of this machine at this moment;
+//! only the ratios between them mean anything elsewhere.
 
-#[tokio::main]
-async fn main() {
-    let dir = tempfile::tempdir_in(".").unwrap();
-    let store = Arc::new(EmbeddedStore::open(&dir.path().join("a"), &Options::default()).unwrap());
-    for round in 0..3 {
-        let start = Instant::now();
-        let mut n = 0u64;
-        let mut seed = 1u64;
-        for b in 0..200i64 {
-            let mut per: Vec<Vec<(Atom, Number)>> = vec![Vec::new(); 1000];
-            for _ in 0..10_000 {
-                seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                let k = (seed >> 33) as usize % 1000;
-                per[k].push((Atom::Int(1_700_000_000 + ((seed >> 45) % 300) as i64 + round * 300), Number::Int(1)));
-            }
-            let ops = per.into_iter().enumerate().filter(|(_, f)| !f.is_empty()).map(|(k, fields)| Op::HashIncrement { key: Key::from(format!("series:{k}:1sec:{}", 1_700_000_000 + b / 100 * 300)), fields }).collect::<Vec<_>>();
-            store.commit(Account(0), Batch::from(ops)).await.unwrap();
-            n += 10_000;
+mod measure;
+mod peer;
+mod program;
+mod series;
+mod store;
+
+use std::process::{Command, ExitCode};
+
+/// Everything there is to measure. Each runs in a process of its own, so that memory is its own.
+const BENCHES: &[(&str, fn(), &str)] = &[
+    ("store-increments", store::increments::run, "hash increments in batches, synced, beside piped Redis"),
+    ("store-commits", store::commits::run, "single operations from 64 tasks, synced, beside Redis"),
+    ("store-open", store::open::run, "opening a store of 10,000,000 fields"),
+    ("store-memory", store::memory::run, "resident memory while a store outgrows its budget tenfold"),
+    (
+        "series-ingest",
+        series::ingest::run,
+        "1M events of line protocol over HTTP, beside the seed's commands and VictoriaMetrics",
+    ),
+    ("series-disk", series::disk::run, "a day of one event a second: growth on disk"),
+    ("series-fetch", series::fetch::run, "86,400 points, beside the seed's MULTI and HGET"),
+    ("series-uniques", series::uniques::run, "exact uniques, beside the seed's sorted sets"),
+];
+
+fn main() -> ExitCode {
+    let names: Vec<String> = std::env::args().skip(1).collect();
+    if let [name] = &names[..]
+        && let Some((_, run, _)) = BENCHES.iter().find(|(known, ..)| known == name)
+    {
+        run();
+        return ExitCode::SUCCESS;
+    }
+    if !names.is_empty() {
+        eprintln!("usage: cargo xtask bench [NAME]\n");
+        BENCHES.iter().for_each(|(name, _, what)| eprintln!("  {name:18} {what}"));
+        return ExitCode::from(2);
+    }
+    let program = std::env::current_exe().expect("this program has a path");
+    for (name, _, what) in BENCHES {
+        println!("\n{name}: {what}");
+        let ended = Command::new(&program).arg(name).status().expect("this program runs again");
+        if !ended.success() {
+            return ExitCode::FAILURE;
         }
-        let t = start.elapsed();
-        println!("hash increments {:.0}/s", n as f64 / t.as_secs_f64());
     }
-    let start = Instant::now();
-    let mut tasks = Vec::new();
-    for t in 0..64 {
-        let store = store.clone();
-        tasks.push(tokio::spawn(async move {
-            for i in 0..1000i64 {
-                store.commit(Account(0), Batch::new().op(Op::HashIncrement { key: Key::from(format!("k:{t}")), fields: vec![(Atom::Int(i % 100), Number::Int(1))] })).await.unwrap();
-            }
-        }));
-    }
-    for t in tasks { t.await.unwrap(); }
-    println!("single commits {:.0}/s", 64_000.0 / start.elapsed().as_secs_f64());
-    store.close().await.unwrap();
+    ExitCode::SUCCESS
 }

@@ -92,6 +92,27 @@ fn tokens_live_in_the_store() {
 }
 
 #[test]
+fn runs_on_redis() {
+    let folder = tempfile::tempdir().unwrap();
+    let redis = tickmark_rig::Redis::start().unwrap();
+    let url = redis.url();
+    let server = Serving::start(folder.path(), &["--store", &url]);
+    assert!(server.said.contains("durability    as Redis is configured"), "{}", server.said);
+    assert_eq!((server.get("/ready"), server.get("/v1/tokens")), (200, 200));
+    let (code, _, why) = run(folder.path(), &["token", "create", "--name", "me", "--store", &url]);
+    assert_eq!(code, 0, "{why}");
+    // An open server looks for tokens that others made once a second.
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while server.get("/v1/tokens") == 200 {
+        assert!(Instant::now() < deadline, "still open");
+    }
+    assert_eq!(server.get("/v1/tokens"), 401);
+    assert_eq!(server.terminate().0, Some(0));
+    let (code, _, why) = run(folder.path(), &["serve", "--store", "redis://user:hunter2@127.0.0.1:1"]);
+    assert!(code == 1 && !why.contains("hunter2"), "{code} {why}");
+}
+
+#[test]
 fn beyond_loopback_takes_access_control() {
     let folder = tempfile::tempdir().unwrap();
     let (code, _, why) = run(folder.path(), &["serve", "--listen", "0.0.0.0:0", "--store", "memory:"]);

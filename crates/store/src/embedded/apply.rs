@@ -2,16 +2,16 @@
 
 use tickmark_stats::hll::Hll;
 
-use super::collection::{List, Shelf};
+use super::collection::{List, Storage};
 use super::entry::{Entry, Object};
 use super::number::add;
 use super::transaction::{Transaction, Undo, wrong_type};
 use crate::{AddWhen, Atom, Error, Key, Kind, Number, Op, Order, Presence, Reply, Result};
 
 /// The collection of this kind behind the key entered, new where there is none. Changes to it are noted in `$undo`
-/// while `$shelf` leads to its elements.
+/// while `$storage` leads to its elements.
 macro_rules! collection {
-    ($self:ident, $key:ident, $variant:ident, $kind:expr, |$collection:ident, $shelf:ident, $undo:ident| $body:expr) => {{
+    ($self:ident, $key:ident, $variant:ident, $kind:expr, |$collection:ident, $storage:ident, $undo:ident| $body:expr) => {{
         $self.enter($key)?;
         match $self.live()? {
             Some(Entry { object: Object::$variant(_), .. }) => {}
@@ -19,7 +19,7 @@ macro_rules! collection {
             None => $self.replace(Some(Entry::new(Object::$variant(Default::default()))))?,
         }
         let (slot, ids) = $self.state.load_with_ids(&$self.full_key, $self.records)?;
-        let $shelf = Shelf { records: $self.records, ids };
+        let $storage = Storage { records: $self.records, ids };
         let $undo = &mut $self.undo;
         match slot.live_mut($self.now_ms).map(|entry| &mut entry.object) {
             Some(Object::$variant($collection)) => {
@@ -58,15 +58,17 @@ impl Transaction<'_> {
             }
             Op::ListPush { key, end, values } => {
                 let op = self.op;
-                collection!(self, key, List, Kind::List, |list, shelf, undo| {
-                    values.iter().for_each(|value| list.push(*end, value, shelf));
+                collection!(self, key, List, Kind::List, |list, storage, undo| {
+                    for value in values {
+                        list.push(*end, value, storage);
+                    }
                     undo.push(Undo::Pushed { op, end: *end, count: values.len() });
                     Ok::<_, Error>(Reply::Count(list.len()))
                 })
             }
             Op::ListPop { key, end, count } => {
                 let (op, records) = (self.op, self.records);
-                collection!(self, key, List, Kind::List, |list, _shelf, undo| {
+                collection!(self, key, List, Kind::List, |list, _storage, undo| {
                     let taken = take(list, *count, |list| list.pop(*end, records))?;
                     undo.push(Undo::Popped { op, end: *end, values: taken.clone() });
                     Ok::<_, Error>(Reply::Members(taken))
@@ -137,10 +139,10 @@ impl Transaction<'_> {
 
     fn hash_set(&mut self, key: &Key, fields: &[(Atom, Atom)]) -> Result<Reply> {
         let op = self.op;
-        collection!(self, key, Hash, Kind::Hash, |hash, shelf, undo| {
+        collection!(self, key, Hash, Kind::Hash, |hash, storage, undo| {
             let mut added = 0;
             for (field, value) in fields {
-                let previous = hash.put(field, value.clone(), shelf)?;
+                let previous = hash.put(field, value.clone(), storage)?;
                 added += u64::from(previous.is_none());
                 undo.push(Undo::Field { op, field: field.clone(), previous });
             }
@@ -150,10 +152,10 @@ impl Transaction<'_> {
 
     fn hash_increment(&mut self, key: &Key, fields: &[(Atom, Number)]) -> Result<Reply> {
         let op = self.op;
-        collection!(self, key, Hash, Kind::Hash, |hash, shelf, undo| {
+        collection!(self, key, Hash, Kind::Hash, |hash, storage, undo| {
             undo.reserve(fields.len());
             for (field, by) in fields {
-                let previous = hash.update(field, shelf, |held| add(key, Some(field), held, *by).map(Some))?;
+                let previous = hash.update(field, storage, |held| add(key, Some(field), held, *by).map(Some))?;
                 undo.push(Undo::Field { op, field: field.clone(), previous });
             }
             Ok::<_, Error>(Reply::Done)
@@ -162,10 +164,10 @@ impl Transaction<'_> {
 
     fn hash_remove(&mut self, key: &Key, fields: &[Atom]) -> Result<Reply> {
         let op = self.op;
-        collection!(self, key, Hash, Kind::Hash, |hash, shelf, undo| {
+        collection!(self, key, Hash, Kind::Hash, |hash, storage, undo| {
             let mut removed = 0;
             for field in fields {
-                let Some(previous) = hash.remove(field, shelf.records)? else { continue };
+                let Some(previous) = hash.remove(field, storage.records)? else { continue };
                 removed += 1;
                 undo.push(Undo::Field { op, field: field.clone(), previous: Some(previous) });
             }
@@ -175,10 +177,10 @@ impl Transaction<'_> {
 
     fn set_add(&mut self, key: &Key, members: &[Atom]) -> Result<Reply> {
         let op = self.op;
-        collection!(self, key, Set, Kind::Set, |set, shelf, undo| {
+        collection!(self, key, Set, Kind::Set, |set, storage, undo| {
             let mut added = 0;
             for member in members {
-                if set.put(member, (), shelf)?.is_none() {
+                if set.put(member, (), storage)?.is_none() {
                     added += 1;
                     undo.push(Undo::Member { op, member: member.clone(), was: Presence::Absent });
                 }
@@ -189,10 +191,10 @@ impl Transaction<'_> {
 
     fn set_remove(&mut self, key: &Key, members: &[Atom]) -> Result<Reply> {
         let op = self.op;
-        collection!(self, key, Set, Kind::Set, |set, shelf, undo| {
+        collection!(self, key, Set, Kind::Set, |set, storage, undo| {
             let mut removed = 0;
             for member in members {
-                if set.remove(member, shelf.records)?.is_some() {
+                if set.remove(member, storage.records)?.is_some() {
                     removed += 1;
                     undo.push(Undo::Member { op, member: member.clone(), was: Presence::Present });
                 }
@@ -203,15 +205,15 @@ impl Transaction<'_> {
 
     fn sorted_add(&mut self, key: &Key, when: AddWhen, members: &[(Atom, f64)]) -> Result<Reply> {
         let op = self.op;
-        collection!(self, key, Sorted, Kind::SortedSet, |sorted, shelf, undo| {
+        collection!(self, key, Sorted, Kind::SortedSet, |sorted, storage, undo| {
             let mut added = 0;
             for (member, score) in members {
                 // Negative zero equals zero, and would only print differently.
                 let score = *score + 0.0;
-                let previous = sorted.update(member, shelf, |held| {
+                let previous = sorted.update(member, storage, |held| {
                     let wanted = match (when, held) {
                         (_, None) => true,
-                        (AddWhen::Always, Some(held)) => score != *held,
+                        (AddWhen::Always, Some(held)) => score.total_cmp(held).is_ne(),
                         (AddWhen::IfNew, Some(_)) => false,
                         (AddWhen::IfGreater, Some(held)) => score > *held,
                         (AddWhen::IfLess, Some(held)) => score < *held,
@@ -227,10 +229,10 @@ impl Transaction<'_> {
 
     fn sorted_remove(&mut self, key: &Key, members: &[Atom]) -> Result<Reply> {
         let op = self.op;
-        collection!(self, key, Sorted, Kind::SortedSet, |sorted, shelf, undo| {
+        collection!(self, key, Sorted, Kind::SortedSet, |sorted, storage, undo| {
             let mut removed = 0;
             for member in members {
-                let Some(previous) = sorted.remove(member, shelf.records)? else { continue };
+                let Some(previous) = sorted.remove(member, storage.records)? else { continue };
                 removed += 1;
                 undo.push(Undo::Score { op, member: member.clone(), previous: Some(previous) });
             }

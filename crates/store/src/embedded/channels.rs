@@ -8,9 +8,11 @@ use tokio::sync::mpsc::{Sender, channel};
 use crate::store::SUBSCRIPTION_EVENTS_MAX;
 use crate::{Account, Event, Key, Subscription};
 
+type Subscribers = HashMap<(Account, Key), Vec<Sender<Event>>>;
+
 #[derive(Debug, Default)]
 pub(crate) struct Channels {
-    subscribers: Mutex<HashMap<(Account, Key), Vec<Sender<Event>>>>,
+    subscribers: Mutex<Subscribers>,
 }
 
 impl Channels {
@@ -46,7 +48,7 @@ impl Channels {
         self.lock().clear();
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<(Account, Key), Vec<Sender<Event>>>> {
+    fn lock(&self) -> MutexGuard<'_, Subscribers> {
         self.subscribers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -3,7 +3,7 @@
 //! It takes whatever commits are waiting, applies them in order, appends one record to the log, syncs once, and answers
 //! them all: the more there are, the less each costs. Between groups it keeps house: checkpoints, expiry, memory.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
 
@@ -24,13 +24,19 @@ use crate::{Account, Batch, Error, Op, Reply, Result};
 
 /// How long the thread sleeps at most when there is nothing to write.
 const TICK: Duration = Duration::from_millis(50);
+/// After a group of several, the next waits this long for as many to come back: their tasks have just been answered
+/// and will mostly have something more to write. One sync then serves them all instead of the first few.
+const GATHER: Duration = Duration::from_micros(150);
 /// Elements that one group takes on before it is written; a single larger batch is a group of its own.
 const GROUP_ELEMENTS_MAX: usize = 200_000;
 /// A log beyond this is cut by a checkpoint. It bounds how long recovery takes.
 const LOG_BYTES_MAX: u64 = 32 * 1_024 * 1_024;
-/// Shares of the budget for objects at which what is dirty is checkpointed, and at which writers wait for that.
+/// Shares of the budget for objects. Beyond the first, what is dirty is checkpointed once the log has grown to a part of
+/// it: the same few objects changed again and again are not worth writing each time. Beyond the second it is
+/// checkpointed whatever the log, and writers wait for the checkpoint before.
 const DIRTY_SHARE: usize = 4;
 const DIRTY_SHARE_HARD: usize = 2;
+const LOG_TO_DIRTY_SHARE: usize = 4;
 
 #[derive(Debug)]
 pub(crate) enum Request {
@@ -65,6 +71,8 @@ pub(crate) struct Committer {
     /// The position that the checkpoint under way will have.
     pub(crate) flushing_position: u64,
     pub(crate) last_sync: Instant,
+    /// Commits in the group before this one.
+    pub(crate) last_group: usize,
 }
 
 /// A commit that was applied and waits for the log.
@@ -102,8 +110,16 @@ impl Committer {
         let mut group = vec![first];
         let mut elements = weight(&group[0].batch);
         let mut close = None;
+        let gather_until = Instant::now() + GATHER;
         while elements < GROUP_ELEMENTS_MAX {
-            match requests.try_recv() {
+            let next = match requests.try_recv() {
+                Err(TryRecvError::Empty) if group.len() < self.last_group => {
+                    let left = gather_until.saturating_duration_since(Instant::now());
+                    requests.recv_timeout(left).map_err(|_| TryRecvError::Empty)
+                }
+                next => next,
+            };
+            match next {
                 Ok(Request::Commit(commit)) => {
                     elements += weight(&commit.batch);
                     group.push(commit);
@@ -115,6 +131,7 @@ impl Committer {
                 Ok(Request::Abandon) | Err(_) => break,
             }
         }
+        self.last_group = group.len();
         self.write_group(group);
         close
     }
@@ -152,13 +169,15 @@ impl Committer {
     fn append(&mut self, record: &[u8]) -> Result<(), Failure> {
         let Some(log) = self.log.as_mut().filter(|_| !record.is_empty()) else { return Ok(()) };
         log.append(record).map_err(Failure::NotWritten)?;
+        metrics::gauge!("tickmark_store_log_bytes").set(log.bytes() as f64);
         match self.durability {
-            Durability::Always => log.sync().map_err(Failure::NotSynced),
+            Durability::Always => sync(log).map_err(Failure::NotSynced),
             Durability::Interval | Durability::Os => Ok(()),
         }
     }
 
     fn acknowledge(&self, waiting: Vec<Waiting>) {
+        metrics::histogram!("tickmark_store_group_commits").record(waiting.len() as f64);
         for Waiting { commit, replies, applied } in waiting {
             if applied.removed_something()
                 && let Ok(mut state) = self.state.write()
@@ -223,13 +242,16 @@ impl Committer {
             Ok(state) => (state.dirty_bytes(), state.bytes()),
             Err(_) => return Err(Error::Corrupt("a defect stopped a writer halfway".into())),
         };
+        metrics::gauge!("tickmark_store_cache_bytes").set(bytes as f64);
         let log_bytes = self.log.as_ref().map_or(0, Log::bytes);
         if self.checkpointer.is_busy() && dirty_bytes > self.budget_bytes / DIRTY_SHARE_HARD {
             let outcome = self.checkpointer.wait();
             outcome.map_or(Ok(()), |outcome| self.finish_checkpoint(outcome))?;
         }
-        if !self.checkpointer.is_busy() && (dirty_bytes > self.budget_bytes / DIRTY_SHARE || log_bytes > LOG_BYTES_MAX)
-        {
+        let worthwhile =
+            dirty_bytes > self.budget_bytes / DIRTY_SHARE && log_bytes > (dirty_bytes / LOG_TO_DIRTY_SHARE) as u64;
+        let needed = dirty_bytes > self.budget_bytes / DIRTY_SHARE_HARD || log_bytes > LOG_BYTES_MAX;
+        if (worthwhile || needed) && !self.checkpointer.is_busy() {
             self.start_checkpoint()?;
         }
         if bytes > self.budget_bytes
@@ -251,6 +273,7 @@ impl Committer {
         };
         let checkpoint = Checkpoint::take(&mut state, self.sweeper.take_used_hints(), position);
         drop(state);
+        metrics::counter!("tickmark_store_checkpoints_total").increment(1);
         self.flushing_position = position;
         self.checkpointer.write(checkpoint);
         Ok(())
@@ -270,7 +293,7 @@ impl Committer {
 
     fn sync(&mut self) -> Result<()> {
         self.last_sync = Instant::now();
-        self.log.as_mut().map_or(Ok(()), Log::sync)
+        self.log.as_mut().map_or(Ok(()), sync)
     }
 
     /// Leaves everything in the records and nothing in the log.
@@ -293,6 +316,13 @@ impl Committer {
         }
         Ok(())
     }
+}
+
+fn sync(log: &mut Log) -> Result<()> {
+    let start = Instant::now();
+    let synced = log.sync();
+    metrics::histogram!("tickmark_store_sync_seconds").record(start.elapsed());
+    synced
 }
 
 enum Failure {

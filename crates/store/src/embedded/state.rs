@@ -17,6 +17,9 @@ use crate::{Error, Result};
 /// What a slot takes besides its entry: the key, its places in the map, the ring and the set, and allocations' edges.
 const SLOT_BYTES: usize = 144;
 
+/// Slots looked at in one go. What is dirty cannot leave, and looking at all of it again and again helps nobody.
+const EVICT_VISITS_MAX: usize = 4_096;
+
 #[derive(Debug, Default)]
 pub(crate) struct Slot {
     entry: Option<Arc<Entry>>,
@@ -194,10 +197,9 @@ impl State {
         }
     }
 
-    /// Lets go of slots that were not used lately until what is in memory fits, or nothing more may leave.
+    /// Lets go of slots that were not used lately until what is in memory fits, or enough of them were looked at.
     pub(crate) fn evict(&mut self) {
-        // Twice around: the first pass takes the marks of use away, the second finds them gone.
-        let mut visits = self.ring.len() * 2;
+        let mut visits = self.ring.len().min(EVICT_VISITS_MAX);
         while self.bytes > self.budget_bytes && visits > 0 {
             visits -= 1;
             let Some(key) = self.ring.pop_front() else { return };

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::collection::Shelf;
+use super::collection::Storage;
 use super::entry::{Entry, Object};
 use super::keys::write_full_key;
 use super::records::Records;
@@ -123,7 +123,7 @@ impl<'a> Transaction<'a> {
     fn take_back_one(&mut self, undo: Undo) -> Result<()> {
         let records = self.records;
         let (slot, ids) = self.state.load_with_ids(&self.full_key, records)?;
-        let shelf = Shelf { records, ids };
+        let storage = Storage { records, ids };
         let undo = match undo {
             Undo::Entry { previous, .. } => {
                 slot.replace(previous);
@@ -134,22 +134,22 @@ impl<'a> Transaction<'a> {
         let Some(entry) = slot.entry_mut() else { return Ok(()) };
         match (undo, &mut entry.object) {
             (Undo::Field { field, previous, .. }, Object::Hash(fields)) => match previous {
-                Some(value) => fields.put(&field, value, shelf).map(|_| ()),
+                Some(value) => fields.put(&field, value, storage).map(|_| ()),
                 None => fields.remove(&field, records).map(|_| ()),
             },
             (Undo::Member { member, was, .. }, Object::Set(members)) => match was {
-                Presence::Present => members.put(&member, (), shelf).map(|_| ()),
+                Presence::Present => members.put(&member, (), storage).map(|_| ()),
                 Presence::Absent => members.remove(&member, records).map(|_| ()),
             },
             (Undo::Score { member, previous, .. }, Object::Sorted(members)) => match previous {
-                Some(score) => members.put(&member, score, shelf).map(|_| ()),
+                Some(score) => members.put(&member, score, storage).map(|_| ()),
                 None => members.remove(&member, records).map(|_| ()),
             },
             (Undo::Pushed { end, count, .. }, Object::List(list)) => {
                 (0..count).try_for_each(|_| list.pop(end, records).map(|_| ()))
             }
             (Undo::Popped { end, values, .. }, Object::List(list)) => {
-                values.iter().rev().for_each(|value| list.push(end, value, shelf));
+                values.iter().rev().for_each(|value| list.push(end, value, storage));
                 Ok(())
             }
             (Undo::Expiry { previous, .. }, _) => {

@@ -122,7 +122,7 @@ fn kill(pid: u32) {
 
 async fn check(directory: &Path, last: &[Option<i64>]) {
     let store = EmbeddedStore::open(directory, &options()).unwrap();
-    for task in 0..TASKS {
+    for (task, acknowledged) in (0..TASKS).zip(last) {
         let queries = vec![
             Query::Get { key: marks(task) },
             Query::HashGet { key: totals(task), field: Atom::from("batches") },
@@ -131,7 +131,7 @@ async fn check(directory: &Path, last: &[Option<i64>]) {
         ];
         let [mark, total, members, counted] = store.read(Account(0), queries).await.unwrap().try_into().unwrap();
         let mark = mark.value().unwrap().map(|mark| mark.as_int().unwrap());
-        assert!(mark >= last[task as usize], "task {task}: acknowledged {:?}, found {mark:?}", last[task as usize]);
+        assert!(mark >= *acknowledged, "task {task}: acknowledged {acknowledged:?}, found {mark:?}");
         let batches = mark.map_or(0, |mark| mark + 1);
         let total = total.value().unwrap().map_or(0, |total| total.as_int().unwrap());
         assert_eq!(total, batches, "task {task}: a batch is there in part");

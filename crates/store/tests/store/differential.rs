@@ -26,7 +26,7 @@ fn options() -> Options {
     Options { memory_bytes: MEMORY_BYTES_MIN, ..Options::default() }
 }
 
-async fn open(directory: &Path) -> Arc<EmbeddedStore> {
+fn open(directory: &Path) -> Arc<EmbeddedStore> {
     Arc::new(EmbeddedStore::open(directory, &options()).unwrap())
 }
 
@@ -37,7 +37,7 @@ async fn the_embedded_engine_answers_as_redis_does() {
     let directory = tempfile::tempdir().unwrap();
     let server = Redis::start().unwrap();
     let oracle = RedisStore::connect(&server.url(), redis::Options::default()).await.unwrap();
-    let mut embedded = open(directory.path()).await;
+    let mut embedded = open(directory.path());
     let mut operations = 0;
 
     for round in 0..BATCHES {
@@ -66,7 +66,7 @@ async fn the_embedded_engine_answers_as_redis_does() {
             } else {
                 store.abandon();
             }
-            embedded = open(directory.path()).await;
+            embedded = open(directory.path());
         }
         if round % COMPARE_EVERY == COMPARE_EVERY - 1 {
             compare_contents(&*embedded, &oracle, seed).await;

@@ -8,7 +8,10 @@ mod dump;
 mod embedded;
 mod random;
 mod redis;
+mod redis_access;
 mod redis_cluster;
+mod redis_cluster_faults;
+mod redis_faults;
 
 /// The seed of this run: the one asked for, or a new one. It is printed, so that a failure can be played again.
 fn seed() -> u64 {

@@ -32,15 +32,8 @@ impl Random {
         Batch { guards: (0..guards).map(|_| self.guard()).collect(), ops: (0..ops).map(|_| self.op(now_ms)).collect() }
     }
 
-    pub(crate) fn keys() -> Vec<Key> {
-        let numbered = |kind: &str| {
-            (0..KEYS_PER_KIND).map(move |number| Key::from(format!("{{k}}:{kind}:{number}"))).collect::<Vec<_>>()
-        };
-        KINDS.iter().flat_map(|kind| numbered(kind)).collect()
-    }
-
     fn key(&mut self, kind: &str) -> Key {
-        // One in a hundred is of the wrong type, one in fifty new.
+        // One in a hundred may be of the wrong type.
         let kind = if self.rng.u8(..) < 3 { KINDS[self.rng.usize(..KINDS.len())] } else { kind };
         Key::from(format!("{{k}}:{kind}:{}", self.rng.usize(..KEYS_PER_KIND)))
     }
@@ -135,7 +128,7 @@ impl Random {
             }
             15 => Query::ListRange { key: self.key("list"), start: self.rng.u64(..50), limit: self.rng.u64(..200) },
             16 => Query::ListLen { key: self.key("list") },
-            _ => Query::HllCount { keys: (0..1 + self.rng.usize(..3)).map(|_| self.key("hll")).collect() },
+            _ => Query::HllCount { keys: (0..=self.rng.usize(..3)).map(|_| self.key("hll")).collect() },
         }
     }
 

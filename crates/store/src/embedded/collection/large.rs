@@ -49,9 +49,9 @@ impl SubKey {
         Self(bytes)
     }
 
-    fn count(place: u64, prefix_length: usize) -> Self {
-        let mut bytes = vec![COUNT, prefix_length as u8];
-        bytes.extend_from_slice(&place.to_be_bytes()[..prefix_length]);
+    fn count(place: u64, prefix_length: u8) -> Self {
+        let mut bytes = vec![COUNT, prefix_length];
+        bytes.extend_from_slice(&place.to_be_bytes()[..usize::from(prefix_length)]);
         Self(bytes)
     }
 
@@ -108,7 +108,7 @@ impl Large {
         Self { id, len, fresh: Layer::default(), frozen: None }
     }
 
-    pub(super) fn from_small<V: Payload>(id: u64, small: Small<V>, records: &Records) -> Result<Self> {
+    pub(super) fn from_small<V: Payload>(id: u64, small: &Small<V>, records: &Records) -> Result<Self> {
         let mut large = Self::stored(id, 0);
         for (element, payload) in small.iter() {
             large.update(element, records, |_| Ok(Some(payload.clone())))?;
@@ -216,10 +216,10 @@ impl Large {
         let mut below = 0;
         let mut shorter = 0;
         for length in PREFIX_LENGTHS {
-            let mut from = vec![COUNT, length as u8];
+            let mut from = vec![COUNT, length];
             let mut to = from.clone();
-            from.extend_from_slice(&place.to_be_bytes()[..shorter]);
-            to.extend_from_slice(&place.to_be_bytes()[..length]);
+            from.extend_from_slice(&place.to_be_bytes()[..usize::from(shorter)]);
+            to.extend_from_slice(&place.to_be_bytes()[..usize::from(length)]);
             for found in merged(self, (Bound::Included(&from), Bound::Excluded(&to)), Order::Ascending, records) {
                 below += self.decode_count(&found?.1)?;
             }

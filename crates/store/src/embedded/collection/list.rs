@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use super::large::{Large, SubKey};
 use super::payload::Payload;
-use super::{SMALL_BYTES_MAX, Shelf};
+use super::{SMALL_BYTES_MAX, Storage};
 use crate::embedded::codec::{Malformed, Reader, put_column, put_varint};
 use crate::embedded::records::Records;
 use crate::{Atom, End, Result};
@@ -39,7 +39,7 @@ impl List {
         }
     }
 
-    pub(crate) fn push(&mut self, end: End, value: &Atom, shelf: Shelf<'_>) {
+    pub(crate) fn push(&mut self, end: End, value: &Atom, storage: Storage<'_>) {
         match self {
             Self::Small { values, heap_bytes } => {
                 *heap_bytes += value.heap_bytes();
@@ -48,7 +48,7 @@ impl List {
                     End::Back => values.push_back(value.clone()),
                 }
                 if values.len() > Atom::SMALL_ELEMENTS_MAX || *heap_bytes > SMALL_BYTES_MAX {
-                    self.grow(shelf);
+                    self.grow(storage);
                 }
             }
             Self::Large { large, first } => {
@@ -123,10 +123,12 @@ impl List {
         Ok(Self::Small { values, heap_bytes })
     }
 
-    fn grow(&mut self, shelf: Shelf<'_>) {
+    fn grow(&mut self, storage: Storage<'_>) {
         let Self::Small { values, .. } = std::mem::take(self) else { return };
-        *self = Self::Large { large: Large::stored(shelf.ids.next(), 0), first: 0 };
-        values.iter().for_each(|value| self.push(End::Back, value, shelf));
+        *self = Self::Large { large: Large::stored(storage.ids.next(), 0), first: 0 };
+        for value in &values {
+            self.push(End::Back, value, storage);
+        }
     }
 }
 

@@ -34,9 +34,12 @@ pub(crate) enum Collection<V> {
     Large(Large),
 }
 
+/// Some of the elements, and where the scan goes on.
+pub(crate) type Page<V> = (Vec<(Atom, V)>, Option<Cursor>);
+
 /// What a collection needs to reach its elements and, when it grows, to become large.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Shelf<'a> {
+pub(crate) struct Storage<'a> {
     pub(crate) records: &'a Records,
     pub(crate) ids: &'a Ids,
 }
@@ -81,8 +84,8 @@ impl<V: Payload> Collection<V> {
     }
 
     /// Sets what an element carries, and answers what it carried before.
-    pub(crate) fn put(&mut self, element: &Atom, payload: V, shelf: Shelf<'_>) -> Result<Option<V>> {
-        self.update(element, shelf, |_| Ok(Some(payload)))
+    pub(crate) fn put(&mut self, element: &Atom, payload: V, storage: Storage<'_>) -> Result<Option<V>> {
+        self.update(element, storage, |_| Ok(Some(payload)))
     }
 
     /// Sets what an element carries to something made of what it carries now; `None` leaves it. Answers what it
@@ -90,19 +93,19 @@ impl<V: Payload> Collection<V> {
     pub(crate) fn update(
         &mut self,
         element: &Atom,
-        shelf: Shelf<'_>,
+        storage: Storage<'_>,
         change: impl FnOnce(Option<&V>) -> Result<Option<V>>,
     ) -> Result<Option<V>> {
         match self {
             Self::Small(small) => {
                 let previous = small.update(element, change)?;
                 if small.len() > V::SMALL_ELEMENTS_MAX || small.bytes() > SMALL_BYTES_MAX {
-                    let large = Large::from_small(shelf.ids.next(), std::mem::take(small), shelf.records)?;
+                    let large = Large::from_small(storage.ids.next(), small, storage.records)?;
                     *self = Self::Large(large);
                 }
                 Ok(previous)
             }
-            Self::Large(large) => large.update(element, shelf.records, change),
+            Self::Large(large) => large.update(element, storage.records, change),
         }
     }
 
@@ -122,13 +125,7 @@ impl<V: Payload> Collection<V> {
     }
 
     /// A page of a scan. A small collection is one page, as in Redis.
-    pub(crate) fn page(
-        &self,
-        scan: Scan,
-        cursor: Option<&Cursor>,
-        limit: u32,
-        records: &Records,
-    ) -> Result<(Vec<(Atom, V)>, Option<Cursor>)> {
+    pub(crate) fn page(&self, scan: Scan, cursor: Option<&Cursor>, limit: u32, records: &Records) -> Result<Page<V>> {
         let Self::Large(large) = self else {
             return Ok((self.all(records)?, None));
         };

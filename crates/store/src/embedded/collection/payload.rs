@@ -86,15 +86,12 @@ impl Payload for f64 {
     /// Scores are mostly times, so they are packed as integers where all of them are.
     fn put_all<'a>(out: &mut Vec<u8>, scores: impl Iterator<Item = &'a Self> + Clone) {
         let integers: Option<Vec<Atom>> = scores.clone().map(|score| exact_integer(*score).map(Atom::Int)).collect();
-        match integers {
-            Some(integers) => {
-                out.push(SCORES_INTEGER);
-                put_column(out, integers.iter());
-            }
-            None => {
-                out.push(SCORES_DECIMAL);
-                scores.for_each(|score| score.put(out));
-            }
+        if let Some(integers) = integers {
+            out.push(SCORES_INTEGER);
+            put_column(out, integers.iter());
+        } else {
+            out.push(SCORES_DECIMAL);
+            scores.for_each(|score| score.put(out));
         }
     }
 
@@ -117,7 +114,9 @@ impl Payload for f64 {
 /// The integer that this score is, if a double holds it exactly.
 fn exact_integer(score: f64) -> Option<i64> {
     const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
-    let negative_zero = score == 0.0 && score.is_sign_negative();
-    #[expect(clippy::cast_possible_truncation, reason = "whole and within 2^53, so nothing is cut")]
-    (score.fract() == 0.0 && score.abs() <= EXACT_MAX && !negative_zero).then_some(score as i64)
+    #[expect(clippy::cast_possible_truncation, reason = "only taken where nothing is cut")]
+    let integer = score as i64;
+    // To the bit, which leaves negative zero out.
+    let same = (integer as f64).to_bits() == score.to_bits();
+    (same && score.abs() <= EXACT_MAX).then_some(integer)
 }

@@ -9,7 +9,7 @@
 //! by the hundred thousand. Seven is left out: two scores seldom share six bytes but not eight.
 
 /// Lengths of the prefixes that are counted, shortest first.
-pub(super) const PREFIX_LENGTHS: [usize; 5] = [3, 4, 5, 6, 8];
+pub(super) const PREFIX_LENGTHS: [u8; 5] = [3, 4, 5, 6, 8];
 
 /// Bits that compare as unsigned integers the way scores compare as numbers. Zero has one place, whatever its sign.
 pub(crate) fn ordered_score(score: f64) -> u64 {

@@ -110,17 +110,17 @@ fn order(a: &Atom, b: &Atom) -> Ordering {
 mod tests {
     use super::*;
 
-    fn put<V: Payload>(small: &mut Small<V>, element: Atom, payload: V) -> Option<V> {
-        small.update(&element, |_| Ok::<_, ()>(Some(payload))).unwrap()
+    fn put<V: Payload>(small: &mut Small<V>, element: impl Into<Atom>, payload: V) -> Option<V> {
+        small.update(&element.into(), |_| Ok::<_, ()>(Some(payload))).unwrap()
     }
 
     #[test]
     fn packs_and_unpacks() {
         let mut small = Small::default();
         for (element, payload) in [("61", "3"), ("0", "1"), ("name", "x"), ("", "1.5"), ("60", "-7")] {
-            assert_eq!(put(&mut small, Atom::from(element), Atom::from(payload)), None);
+            assert_eq!(put(&mut small, element, Atom::from(payload)), None);
         }
-        assert_eq!(put(&mut small, Atom::from("0"), Atom::from("2")), Some(Atom::from("1")));
+        assert_eq!(put(&mut small, "0", Atom::from("2")), Some(Atom::from("1")));
         assert_eq!(small.remove(&Atom::from("name")), Some(Atom::from("x")));
         let mut packed = Vec::new();
         small.pack(&mut packed);
@@ -134,7 +134,7 @@ mod tests {
         for scores in [vec![1.0, 2.0, 1e15], vec![0.5, -0.0], vec![f64::INFINITY, 1e300], vec![-0.0]] {
             let mut small = Small::default();
             for (member, score) in (0..).zip(&scores) {
-                put(&mut small, Atom::Int(member), *score);
+                put(&mut small, member, *score);
             }
             let mut packed = Vec::new();
             small.pack(&mut packed);

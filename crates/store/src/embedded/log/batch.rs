@@ -95,7 +95,9 @@ fn put_op(out: &mut Vec<u8>, now_ms: u64, op: &Op) {
             start(SORTED_ADD, key);
             out.push(*when as u8);
             put_atoms(out, members.iter().map(|(member, _)| member));
-            members.iter().for_each(|(_, score)| out.extend_from_slice(&score.to_le_bytes()));
+            for (_, score) in members {
+                out.extend_from_slice(&score.to_le_bytes());
+            }
         }
         Op::SortedRemove { key, members } => {
             start(SORTED_REMOVE, key);
@@ -223,9 +225,12 @@ fn put_numbers<'a>(out: &mut Vec<u8>, numbers: impl Iterator<Item = &'a Number> 
 fn read_numbers(reader: &mut Reader<'_>, count: usize) -> Result<Vec<Number>, Malformed> {
     let tagged = reader.byte()? == SOME_DECIMALS;
     (0..count)
-        .map(|_| match tagged && reader.byte()? == 1 {
-            true => reader.fixed().map(|bytes| Number::Decimal(f64::from_le_bytes(bytes))),
-            false => reader.signed().map(Number::Int),
+        .map(|_| {
+            if tagged && reader.byte()? == 1 {
+                reader.fixed().map(|bytes| Number::Decimal(f64::from_le_bytes(bytes)))
+            } else {
+                reader.signed().map(Number::Int)
+            }
         })
         .collect()
 }

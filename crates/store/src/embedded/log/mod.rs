@@ -51,7 +51,7 @@ impl Log {
                 return Err(missing(expected, *first - 1));
             }
             let mut reader = SegmentReader::open(path, *first)?;
-            while let Some(record) = reader.next_record(expected)? {
+            while let Some(record) = reader.next_record(expected) {
                 if expected > position {
                     replay(expected, record)?;
                 }
@@ -64,13 +64,12 @@ impl Log {
         if expected <= mark.sequence() {
             return Err(missing(expected, mark.sequence()));
         }
-        let active = match sealed.pop() {
-            Some((_, path)) => Segment::reopen(&path, last_valid_bytes)?,
-            None => {
-                let segment = Segment::create(directory, expected)?;
-                bytes = segment.bytes();
-                segment
-            }
+        let active = if let Some((_, path)) = sealed.pop() {
+            Segment::reopen(&path, last_valid_bytes)?
+        } else {
+            let segment = Segment::create(directory, expected)?;
+            bytes = segment.bytes();
+            segment
         };
         mark.write(expected - 1)?;
         Ok(Self { directory: directory.into(), active, sealed, mark, next_sequence: expected, bytes, synced: true })
@@ -109,7 +108,7 @@ impl Log {
         let next = Segment::create(&self.directory, self.next_sequence)?;
         self.bytes += next.bytes();
         let sealed = std::mem::replace(&mut self.active, next);
-        self.sealed.push((self.next_sequence, sealed.into_path()));
+        self.sealed.push((self.next_sequence, sealed.seal()?));
         Ok(())
     }
 

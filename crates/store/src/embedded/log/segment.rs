@@ -5,6 +5,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::Xxh3;
@@ -18,11 +19,20 @@ const VERSION: u32 = 1;
 const HEADER_BYTES: usize = 16;
 const RECORD_HEADER_BYTES: usize = 20;
 
+/// Zeros written ahead of small records. Syncing bytes that replace others is nearly twice as fast as syncing bytes
+/// that make a file longer. A reader takes the zeros for the end.
+const AHEAD_BYTES: u64 = 4 * 1_024 * 1_024;
+static ZEROS: [u8; 64 * 1_024] = [0; 64 * 1_024];
+const SMALL_RECORD_BYTES: u64 = 1_024 * 1_024;
+
 #[derive(Debug)]
 pub(super) struct Segment {
     file: File,
     path: PathBuf,
+    /// Up to the end of the last record.
     bytes: u64,
+    /// Up to the end of the zeros.
+    file_bytes: u64,
     buffer: Vec<u8>,
 }
 
@@ -42,25 +52,27 @@ impl Segment {
         file.sync_all().map_err(failed)?;
         std::fs::rename(&unfinished, &path).map_err(failed)?;
         File::open(directory).and_then(|directory| directory.sync_all()).map_err(failed)?;
-        Ok(Self { file, path, bytes: HEADER_BYTES as u64, buffer: Vec::new() })
+        let bytes = HEADER_BYTES as u64;
+        Ok(Self { file, path, bytes, file_bytes: bytes, buffer: Vec::new() })
     }
 
     /// Goes on with a file, without whatever lies beyond its last whole record.
     pub(super) fn reopen(path: &Path, valid_bytes: u64) -> Result<Self> {
         let failed = |source| io(path, "opening", source);
-        let mut file = OpenOptions::new().write(true).open(path).map_err(failed)?;
+        let file = OpenOptions::new().write(true).open(path).map_err(failed)?;
         file.set_len(valid_bytes).map_err(failed)?;
         file.sync_all().map_err(failed)?;
-        std::io::Seek::seek(&mut file, std::io::SeekFrom::End(0)).map_err(failed)?;
-        Ok(Self { file, path: path.into(), bytes: valid_bytes, buffer: Vec::new() })
+        Ok(Self { file, path: path.into(), bytes: valid_bytes, file_bytes: valid_bytes, buffer: Vec::new() })
     }
 
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    pub(super) fn into_path(self) -> PathBuf {
-        self.path
+    /// Ends the segment where its records end.
+    pub(super) fn seal(self) -> Result<PathBuf> {
+        self.file.set_len(self.bytes).map_err(|source| io(&self.path, "sealing", source))?;
+        Ok(self.path)
     }
 
     /// One write. If it fails, the file is cut back to where it was, as far as the disk lets it be.
@@ -75,12 +87,28 @@ impl Segment {
         self.buffer.extend_from_slice(&checksum(sequence, payload).to_le_bytes());
         self.buffer.extend_from_slice(&sequence.to_le_bytes());
         self.buffer.extend_from_slice(payload);
-        if let Err(source) = self.file.write_all(&self.buffer) {
+        let end = self.bytes + self.buffer.len() as u64;
+        if end > self.file_bytes && self.buffer.len() as u64 <= SMALL_RECORD_BYTES {
+            self.write_ahead(end);
+        }
+        if let Err(source) = self.file.write_all_at(&self.buffer, self.bytes) {
             let _ = self.file.set_len(self.bytes);
             return Err(io(&self.path, "writing", source));
         }
-        self.bytes += self.buffer.len() as u64;
+        self.bytes = end;
+        self.file_bytes = self.file_bytes.max(end);
         Ok(self.buffer.len() as u64)
+    }
+
+    /// Best effort: a disk too full for zeros may still have room for the record.
+    fn write_ahead(&mut self, end: u64) {
+        let mut chunks = (end..end + AHEAD_BYTES).step_by(ZEROS.len());
+        match chunks.try_for_each(|at| self.file.write_all_at(&ZEROS, at)) {
+            Ok(()) => self.file_bytes = end + AHEAD_BYTES,
+            Err(_) => {
+                let _ = self.file.set_len(self.file_bytes);
+            }
+        }
     }
 
     pub(super) fn sync(&self) -> Result<()> {
@@ -114,18 +142,18 @@ impl SegmentReader {
     }
 
     /// The payload of the next record, which must have this sequence number; `None` where the whole ones end.
-    pub(super) fn next_record(&mut self, sequence: u64) -> Result<Option<&[u8]>> {
+    pub(super) fn next_record(&mut self, sequence: u64) -> Option<&[u8]> {
         let rest = &self.bytes[self.valid..];
-        let Some((header, rest)) = rest.split_first_chunk::<RECORD_HEADER_BYTES>() else { return Ok(None) };
+        let (header, rest) = rest.split_first_chunk::<RECORD_HEADER_BYTES>()?;
         let [l0, l1, l2, l3, numbers @ ..] = *header;
         let length = u32::from_le_bytes([l0, l1, l2, l3]) as usize;
-        let Some(payload) = rest.get(..length) else { return Ok(None) };
+        let payload = rest.get(..length)?;
         let written = [checksum(sequence, payload).to_le_bytes(), sequence.to_le_bytes()].concat();
         if numbers[..] != written[..] {
-            return Ok(None);
+            return None;
         }
         self.valid += RECORD_HEADER_BYTES + length;
-        Ok(Some(payload))
+        Some(payload)
     }
 
     pub(super) fn valid_bytes(&self) -> u64 {

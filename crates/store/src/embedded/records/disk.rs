@@ -6,17 +6,20 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use fjall::config::{BlockSizePolicy, CompressionPolicy};
+use fjall::config::{BlockSizePolicy, CompressionPolicy, PartitioningPolicy};
 use fjall::{CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 
 use super::{Change, Found, Range, Slice, Space, intact};
 use crate::{Error, Order, Result};
 
 /// Shares of the memory budget: what fjall may cache of its tables, and what each space may hold back from them.
-const CACHE_SHARE: usize = 8;
-const WRITE_BUFFER_SHARE: usize = 16;
+const CACHE_SHARE: usize = 12;
+const WRITE_BUFFER_SHARE: usize = 32;
 const WRITE_BUFFER_BYTES_MAX: usize = 32 * 1_024 * 1_024;
+/// How long a checkpoint waits for fjall's buffers to empty.
+const SETTLE_MAX: Duration = Duration::from_secs(10);
 /// The least fjall takes; it is read through when a store is opened.
 const JOURNAL_BYTES: u64 = 64 * 1_024 * 1_024;
 
@@ -24,6 +27,8 @@ pub(crate) struct Disk {
     path: PathBuf,
     database: Database,
     spaces: [Keyspace; 4],
+    /// What the buffers of all spaces may hold between two checkpoints.
+    write_buffers_bytes: u64,
 }
 
 impl std::fmt::Debug for Disk {
@@ -42,15 +47,20 @@ impl Disk {
                 .worker_threads(1)
                 .open()?;
             let write_buffer = (memory_bytes / WRITE_BUFFER_SHARE).min(WRITE_BUFFER_BYTES_MAX) as u64;
+            // Filters and indexes in parts: whole, those of a large table are megabytes, read anew for every lookup
+            // that finds them gone from the cache.
             let options = || {
                 KeyspaceCreateOptions::default()
                     .max_memtable_size(write_buffer)
                     .data_block_size_policy(BlockSizePolicy::all(8 * 1_024))
                     .data_block_compression_policy(CompressionPolicy::all(CompressionType::Lz4))
+                    .filter_block_partitioning_policy(PartitioningPolicy::all(true))
+                    .index_block_partitioning_policy(PartitioningPolicy::all(true))
                     .manual_journal_persist(true)
             };
             let [objects, elements, hints, meta] = Space::ALL.map(|(_, name)| database.keyspace(name, options));
-            Ok(Self { path: path.into(), spaces: [objects?, elements?, hints?, meta?], database })
+            let spaces = [objects?, elements?, hints?, meta?];
+            Ok(Self { path: path.into(), write_buffers_bytes: write_buffer * spaces.len() as u64, spaces, database })
         };
         // Damaged files can make fjall's recovery panic; that is damage to report, not a bug of the caller's.
         match catch_unwind(AssertUnwindSafe(open)) {
@@ -80,7 +90,18 @@ impl Disk {
                 None => batch.remove(self.space(space), key),
             }
         }
-        batch.commit().map_err(|error| translate(&self.path, error))
+        batch.commit().map_err(|error| translate(&self.path, error))?;
+        self.settle();
+        Ok(())
+    }
+
+    /// Gives fjall time to write its buffers out. A checkpoint goes into them at once; without this, the next ones
+    /// would pile up behind it, in memory.
+    fn settle(&self) {
+        let patience = Instant::now() + SETTLE_MAX;
+        while self.database.write_buffer_size() > self.write_buffers_bytes && Instant::now() < patience {
+            std::thread::sleep(Duration::from_millis(2));
+        }
     }
 
     fn space(&self, space: Space) -> &Keyspace {
