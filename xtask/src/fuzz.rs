@@ -31,7 +31,9 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
     )?;
     let server = Server::start(&program, &store.0)?;
     let mut fuzz = Command::new(schemathesis);
-    fuzz.args(["run", &format!("{}/openapi.json", server.url)])
+    fuzz.arg("--config-file")
+        .arg(shell::root().join("xtask/schemathesis.toml"))
+        .args(["run", &format!("{}/openapi.json", server.url)])
         .args(["--max-examples", EXAMPLES_MAX, "--seed", SEED, "--workers", "1"])
         // The stateful phase would find its own token in the list and revoke it.
         .args(["--phases", "examples,coverage,fuzzing", "--exclude-path-regex", "/live$"])

@@ -44,7 +44,7 @@ pub(super) fn write(declaration: &Declaration, used: Use) -> Atom {
     Atom::from(text)
 }
 
-/// `None` for what no [`write`] wrote.
+/// `None` for what no [`write()`] wrote.
 pub(super) fn read(atom: &Atom) -> Option<(Declaration, Use)> {
     let text = atom.as_str()?;
     let mut words = text.split(' ');

@@ -56,19 +56,19 @@ pub(super) fn int(text: &[u8]) -> Option<i64> {
         [b'-', digits @ ..] => (digits, true),
         digits => (digits, false),
     };
-    // Eighteen digits fit whatever they are.
-    if digits.is_empty() || digits.len() > 18 {
+    // Nineteen digits, as nanoseconds have, fit 64 bits whatever they are.
+    if digits.is_empty() || digits.len() > 19 {
         return std::str::from_utf8(text).ok()?.parse().ok();
     }
-    let mut number = 0_i64;
+    let mut number = 0_u64;
     for byte in digits {
         let digit = byte.wrapping_sub(b'0');
         if digit > 9 {
             return None;
         }
-        number = number * 10 + i64::from(digit);
+        number = number * 10 + u64::from(digit);
     }
-    Some(if is_negative { -number } else { number })
+    if is_negative { 0_i64.checked_sub_unsigned(number) } else { i64::try_from(number).ok() }
 }
 
 fn integer(text: &[u8], digits: &[u8]) -> Result<Value> {

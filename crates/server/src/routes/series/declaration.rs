@@ -108,8 +108,8 @@ pub(crate) struct ListQuery {
     /// Only series whose names come after this one.
     after: Option<String>,
     /// At most so many; 100, where it is missing.
-    #[param(minimum = 1, maximum = 1_000)]
-    limit: Option<u32>,
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 1_000)]
+    limit: Option<String>,
 }
 
 /// The series there are, in order of their names.
@@ -119,10 +119,9 @@ pub(crate) async fn list(
     identity: Identity,
     Query(query): Query<ListQuery>,
 ) -> Result<Json<SeriesList>> {
-    let limit = query.limit.unwrap_or(LIMIT_DEFAULT);
-    if !(1..=LIMIT_MAX).contains(&limit) {
-        return Err(Problem::new(Word::BadParameter, format!("`limit` is 1 to {LIMIT_MAX}.")));
-    }
+    let limit = query.limit.as_deref().map_or(Some(LIMIT_DEFAULT), |limit| limit.parse().ok());
+    let limit = limit.filter(|limit| (1..=LIMIT_MAX).contains(limit));
+    let limit = limit.ok_or_else(|| Problem::new(Word::BadParameter, format!("`limit` is 1 to {LIMIT_MAX}.")))?;
     let page = context.series().list(identity.account, &query.prefix, query.after.as_deref(), limit).await?;
     let series = page.series.iter().map(|listing| SeriesView::of(&listing.name, &listing.declaration)).collect();
     Ok(Json(SeriesList { series, next: page.next.map(|name| name.to_string()) }))

@@ -6,7 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::counting::{self, commit, tallied};
-use super::item::{self, EventBody};
+use super::item::{self, EventBody, SeriesEventBody};
 use super::path::{SeriesNameText, SeriesPath};
 use super::times;
 use crate::access::Identity;
@@ -49,7 +49,7 @@ pub(crate) async fn count_one(
 ///
 /// As events of one series, with `"series"` in each of them.
 #[utoipa::path(post, path = "/v1/events", tag = "series",
-    request_body(content((Vec<EventBody> = "application/json"), (String = "application/x-ndjson"))),
+    request_body(content((Vec<SeriesEventBody> = "application/json"), (String = "application/x-ndjson"))),
     responses(
         (status = 200, body = Accepted),
         (status = 409, body = ProblemBody, content_type = "application/problem+json",

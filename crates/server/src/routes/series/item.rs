@@ -8,6 +8,7 @@ use tickmark_engine::series::{Event, Tally, What};
 use tickmark_store::Number;
 use utoipa::ToSchema;
 
+use super::path::SeriesNameText;
 use super::times::When;
 use crate::intake::text::Text;
 use crate::intake::{self, Body};
@@ -24,19 +25,38 @@ struct Item<'a> {
     member: Option<Text<'a>>,
 }
 
-/// An event.
-#[derive(Debug, ToSchema)]
+/// An event of one series. It has an `n` or a `member`, not both.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 #[schema(as = Event)]
+#[expect(dead_code, reason = "only its schema is of use: reading it would copy its text")]
 pub(crate) struct EventBody {
-    /// Epoch seconds, RFC 3339, or `2014-10-17 21:34:07 -0400`; now, where it is missing.
-    #[schema(value_type = Option<f64>, minimum = 0, maximum = 253_402_300_799_u64)]
-    _at: (),
+    /// Epoch seconds, or as text RFC 3339 or `2014-10-17 21:34:07 -0400`; now, where it is missing.
+    #[schema(minimum = 0, maximum = 253_402_300_799_u64)]
+    at: Option<f64>,
     /// How many, where it is not one.
-    #[schema(value_type = Option<f64>)]
-    _n: (),
+    n: Option<f64>,
     /// Who, for a series of uniques.
-    #[schema(value_type = Option<String>, min_length = 1, max_length = 1_024)]
-    _member: (),
+    #[schema(min_length = 1, max_length = 1_024)]
+    member: Option<String>,
+}
+
+/// An event that says its series.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = SeriesEvent)]
+#[expect(dead_code, reason = "only its schema is of use")]
+pub(crate) struct SeriesEventBody {
+    #[schema(inline, value_type = SeriesNameText)]
+    series: String,
+    /// Epoch seconds, or as text RFC 3339 or `2014-10-17 21:34:07 -0400`; now, where it is missing.
+    #[schema(minimum = 0, maximum = 253_402_300_799_u64)]
+    at: Option<f64>,
+    /// How many, where it is not one.
+    n: Option<f64>,
+    /// Who, for a series of uniques.
+    #[schema(min_length = 1, max_length = 1_024)]
+    member: Option<String>,
 }
 
 /// Adds the events of a body to a tally. Where the path names a series, the events need not.

@@ -9,6 +9,7 @@ use tickmark_store::Account;
 use utoipa::{IntoParams, ToSchema};
 
 use super::path::{SeriesNameText, SeriesPath};
+use super::times::TimeText;
 use super::{spelling, times};
 use crate::access::Identity;
 use crate::context::Context;
@@ -16,7 +17,7 @@ use crate::extract::Query;
 use crate::problem::{Problem, ProblemBody, Result, Word};
 
 /// Series in one fetch of several.
-const SERIES_MAX: usize = 1_000;
+const SERIES_MAX: usize = 100;
 /// Buckets shown where `from` is missing.
 pub(super) const POINTS_DEFAULT: u64 = 60;
 
@@ -48,8 +49,10 @@ pub(crate) struct PointsQuery {
     granularity: String,
     /// A time in the first bucket: epoch seconds, RFC 3339, or `2014-10-17 21:34:07 -0400`. Where it is missing, the 60
     /// buckets up to `to` are shown.
+    #[param(inline, value_type = Option<TimeText>)]
     from: Option<String>,
     /// A time in the last bucket; now, where it is missing.
+    #[param(inline, value_type = Option<TimeText>)]
     to: Option<String>,
 }
 
@@ -57,13 +60,15 @@ pub(crate) struct PointsQuery {
 #[into_params(parameter_in = Query)]
 pub(crate) struct ManyQuery {
     /// Names of series, each its own parameter.
-    #[param(min_items = 1, max_items = 1_000)]
+    #[param(inline, value_type = Vec<SeriesNameText>, min_items = 1, max_items = 100)]
     series: Vec<String>,
     /// One of their granularities, such as `1min`.
     granularity: String,
     /// A time in the first bucket; where it is missing, the 60 buckets up to `to` are shown.
+    #[param(inline, value_type = Option<TimeText>)]
     from: Option<String>,
     /// A time in the last bucket; now, where it is missing.
+    #[param(inline, value_type = Option<TimeText>)]
     to: Option<String>,
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use tickmark_stats::Timestamp;
+use utoipa::ToSchema;
 
 use crate::clock;
 use crate::problem::{Problem, Result, Word};
@@ -45,6 +46,11 @@ impl Visitor<'_> for Any {
         text.parse::<Timestamp>().map(|at| When(at.as_seconds())).map_err(E::custom)
     }
 }
+
+/// A time as the OpenAPI document has it: epoch seconds. The other spellings are in words.
+#[derive(Debug, ToSchema)]
+#[schema(value_type = String, pattern = r"^(0|[1-9][0-9]{0,10})(\.[0-9]{1,6})?$")]
+pub(super) struct TimeText(#[expect(dead_code, reason = "only its schema is of use")] String);
 
 /// Now, in whole seconds.
 pub(crate) fn now() -> i64 {

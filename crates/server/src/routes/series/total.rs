@@ -8,6 +8,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::path::{SeriesNameText, SeriesPath};
 use super::points::json_response;
+use super::times::TimeText;
 use super::{spelling, times};
 use crate::access::Identity;
 use crate::context::Context;
@@ -24,8 +25,10 @@ pub(crate) struct Total {
 #[into_params(parameter_in = Query)]
 pub(crate) struct TotalQuery {
     /// A time in the first bucket: epoch seconds, RFC 3339, or `2014-10-17 21:34:07 -0400`; 1970, where it is missing.
+    #[param(inline, value_type = Option<TimeText>)]
     from: Option<String>,
     /// A time in the last bucket; now, where it is missing.
+    #[param(inline, value_type = Option<TimeText>)]
     to: Option<String>,
     /// Rounds both ends to whole buckets of this granularity. Where it is missing, they are rounded to the finest, and what
     /// lies between is taken from the coarsest buckets that fit.

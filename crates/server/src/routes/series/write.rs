@@ -2,7 +2,7 @@
 
 use axum::extract::{FromRequestParts, Request, State};
 use serde::Deserialize;
-use utoipa::IntoParams;
+use utoipa::{IntoParams, ToSchema};
 
 use super::counting::{commit, tallied};
 use super::times;
@@ -34,12 +34,17 @@ pub(crate) struct WriteQuery {
     _rp: Option<String>,
 }
 
+/// Lines as the OpenAPI document has them.
+#[derive(Debug, ToSchema)]
+#[schema(value_type = String, pattern = "^(ev[0-9]{0,4} n=[0-9]{1,6}i?\\n)+$")]
+pub(crate) struct LinesText(#[expect(dead_code, reason = "only its schema is of use")] String);
+
 /// Counts lines of the InfluxDB line protocol.
 ///
 /// `ev,s=item1 n=3 1700000000000000000` counts 3 in the series `ev:s=item1:n`. All lines are counted, or none.
 #[utoipa::path(post, path = "/write", tag = "series",
     params(WriteQuery),
-    request_body(content = String, content_type = "text/plain"),
+    request_body(content = inline(LinesText), content_type = "text/plain", description = "Lines of the line protocol, in any form it has; the schema shows the simplest."),
     responses(
         (status = 204, description = "All lines were counted."),
         (status = 409, body = ProblemBody, content_type = "application/problem+json",
@@ -53,7 +58,7 @@ pub(crate) async fn write(State(context): State<Context>, identity: Identity, re
 /// Counts lines of the InfluxDB line protocol, as clients of version 2 send them.
 #[utoipa::path(post, path = "/api/v2/write", tag = "series",
     params(WriteQuery),
-    request_body(content = String, content_type = "text/plain"),
+    request_body(content = inline(LinesText), content_type = "text/plain", description = "Lines of the line protocol, in any form it has; the schema shows the simplest."),
     responses(
         (status = 204, description = "All lines were counted."),
         (status = 409, body = ProblemBody, content_type = "application/problem+json",

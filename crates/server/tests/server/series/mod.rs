@@ -1,6 +1,7 @@
 //! Counts and uniques as a client meets them.
 
 mod declaring;
+mod disk;
 mod golden;
 mod laws;
 mod lines;
