@@ -6,13 +6,15 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use tickmark_engine::accounts::Scopes;
 use tickmark_store::embedded::Durability;
 
+use crate::logs::Filter;
 use crate::store::StoreAddress;
-use crate::units::Size;
+use crate::units::{self, Count, Origin, Size};
 
 /// Live statistics over time: counts, unique visitors, trends, audiences, progress.
 ///
@@ -87,7 +89,7 @@ impl From<DurabilityName> for Durability {
 #[derive(Debug, Args)]
 pub(crate) struct ServeOptions {
     /// The address to listen on; port 0 takes a free one.
-    #[arg(long, env = "TICKMARK_LISTEN", value_name = "ADDRESS", default_value = "127.0.0.1:7700")]
+    #[arg(long, env = "TICKMARK_LISTEN", value_name = "ADDRESS", default_value = "127.0.0.1:7700", value_parser = units::address)]
     pub(crate) listen: SocketAddr,
     #[command(flatten)]
     pub(crate) store: StoreOptions,
@@ -97,10 +99,10 @@ pub(crate) struct ServeOptions {
     pub(crate) insecure: bool,
     /// What to log: error, warn, info, debug, trace, or a filter such as `warn,tickmark_server=info`.
     #[arg(long, env = "TICKMARK_LOG", value_name = "FILTER", default_value = "info")]
-    pub(crate) log: String,
+    pub(crate) log: Filter,
     /// Web pages that may call this server from a browser, joined by commas; * for all.
     #[arg(long, env = "TICKMARK_CORS_ORIGINS", value_name = "ORIGINS", value_delimiter = ',')]
-    pub(crate) cors_origins: Vec<String>,
+    pub(crate) cors_origins: Vec<Origin>,
     /// Also take StatsD metrics on this address, over UDP and TCP; port 0 takes a free one. There are no tokens in StatsD.
     #[arg(long, env = "TICKMARK_STATSD", value_name = "ADDRESS")]
     pub(crate) statsd: Option<SocketAddr>,
@@ -123,13 +125,13 @@ pub(crate) enum LineStrings {
 #[expect(clippy::struct_field_names, reason = "a field is named as its flag is")]
 pub(crate) struct JwtOptions {
     /// The key set that signs tokens: an https:// URL or a file. Takes --jwt-issuer and --jwt-audience too.
-    #[arg(long, env = "TICKMARK_JWT_KEYS", value_name = "URL_OR_FILE")]
+    #[arg(long, env = "TICKMARK_JWT_KEYS", value_name = "URL_OR_FILE", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) jwt_keys: Option<String>,
     /// What a token's `iss` must be.
-    #[arg(long, env = "TICKMARK_JWT_ISSUER", value_name = "TEXT")]
+    #[arg(long, env = "TICKMARK_JWT_ISSUER", value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) jwt_issuer: Option<String>,
     /// What a token's `aud` must be.
-    #[arg(long, env = "TICKMARK_JWT_AUDIENCE", value_name = "TEXT")]
+    #[arg(long, env = "TICKMARK_JWT_AUDIENCE", value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) jwt_audience: Option<String>,
     /// The account that bearers work in.
     #[arg(long, env = "TICKMARK_JWT_ACCOUNT", value_name = "NUMBER", default_value_t = 0)]
@@ -138,7 +140,7 @@ pub(crate) struct JwtOptions {
     #[arg(long, env = "TICKMARK_JWT_SCOPES", value_name = "SCOPES", default_value = "read,write")]
     pub(crate) jwt_scopes: Scopes,
     /// Requests a second of one user.
-    #[arg(long, env = "TICKMARK_JWT_REQUESTS_PER_SECOND", value_name = "COUNT")]
+    #[arg(long, env = "TICKMARK_JWT_REQUESTS_PER_SECOND", value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) jwt_requests_per_second: Option<u32>,
     /// Bytes a day of one user.
     #[arg(long, env = "TICKMARK_JWT_BYTES_PER_DAY", value_name = "SIZE")]
@@ -157,14 +159,14 @@ pub(crate) struct LimitOptions {
     #[arg(long, env = "TICKMARK_MAX_POINTS", value_name = "COUNT", default_value_t = 1_000_000)]
     pub(crate) max_points: u64,
     /// Requests under way at once.
-    #[arg(long, env = "TICKMARK_MAX_REQUESTS", value_name = "COUNT", default_value_t = 1_024)]
-    pub(crate) max_requests: usize,
+    #[arg(long, env = "TICKMARK_MAX_REQUESTS", value_name = "COUNT", default_value = "1024")]
+    pub(crate) max_requests: Count,
     /// Live connections at once.
-    #[arg(long, env = "TICKMARK_MAX_LISTENERS", value_name = "COUNT", default_value_t = 10_000)]
-    pub(crate) max_listeners: usize,
+    #[arg(long, env = "TICKMARK_MAX_LISTENERS", value_name = "COUNT", default_value = "10000")]
+    pub(crate) max_listeners: Count,
     /// Connections at once.
-    #[arg(long, env = "TICKMARK_MAX_CONNECTIONS", value_name = "COUNT", default_value_t = 12_000)]
-    pub(crate) max_connections: usize,
+    #[arg(long, env = "TICKMARK_MAX_CONNECTIONS", value_name = "COUNT", default_value = "12000")]
+    pub(crate) max_connections: Count,
     /// How long to wait for what is in flight when told to stop.
     #[arg(long, env = "TICKMARK_SHUTDOWN_SECONDS", value_name = "SECONDS", default_value_t = 10)]
     pub(crate) shutdown_seconds: u32,

@@ -45,8 +45,7 @@ impl From<clap::Error> for Wrong {
 }
 
 pub(crate) fn read() -> Result<Arguments, Wrong> {
-    let variables = std::env::vars_os().map(|(name, _)| name);
-    refuse_unknown_variables(&Arguments::command(), variables).map_err(Wrong::Configuration)?;
+    check_variables(&Arguments::command(), std::env::vars_os()).map_err(Wrong::Configuration)?;
     let given: Vec<OsString> = std::env::args_os().collect();
     parse(&given, Path::new("."))
 }
@@ -72,8 +71,7 @@ fn parse(given: &[OsString], folder: &Path) -> Result<Arguments, Wrong> {
 fn refuse_half_a_jwt(command: &Chosen) -> Result<(), String> {
     let Chosen::Serve(options) = command else { return Ok(()) };
     let JwtOptions { jwt_keys, jwt_issuer, jwt_audience, .. } = &options.jwt;
-    let given =
-        [jwt_keys, jwt_issuer, jwt_audience].map(|option| option.as_deref().is_some_and(|text| !text.is_empty()));
+    let given = [jwt_keys, jwt_issuer, jwt_audience].map(Option::is_some);
     if given.iter().any(|given| *given) && !given.iter().all(|given| *given) {
         return Err("--jwt-keys, --jwt-issuer and --jwt-audience go together: set all three, or none".into());
     }
@@ -105,7 +103,7 @@ impl File {
                 return Err(format!("{}: there is no option {key:?}; allowed are {}", self.name, known.join(", ")));
             }
             let values = self.spell(&key, &value)?;
-            self.check(&command, &key, &values)?;
+            check(&command, &format!("{}: {key}", self.name), &key, &values.join(","))?;
             command = with_default(command, &key, &values);
         }
         Ok(command)
@@ -126,20 +124,20 @@ impl File {
             }
         }
     }
+}
 
-    /// Reads the value as if it were a flag, alone, so that the message names it.
-    fn check(&self, command: &Command, key: &str, values: &[String]) -> Result<(), String> {
-        let serve = command.find_subcommand("serve").cloned().unwrap_or_default();
-        let serve = serve.mut_args(|argument| argument.env(None::<&str>));
-        let flag = format!("--{}={}", key.replace('_', "-"), values.join(","));
-        match serve.try_get_matches_from(["serve", &flag]) {
-            Ok(_) => Ok(()),
-            Err(error) => {
-                let said = error.to_string();
-                let said = said.strip_prefix("error: ").unwrap_or(&said);
-                let said = said.split("\n\nFor more information").next().unwrap_or(said);
-                Err(format!("{}: {key}: {said}", self.name))
-            }
+/// Reads the value as if it were a flag, alone, so that the message can name where it came from.
+fn check(command: &Command, source: &str, key: &str, value: &str) -> Result<(), String> {
+    let serve = command.find_subcommand("serve").cloned().unwrap_or_default();
+    let serve = serve.mut_args(|argument| argument.env(None::<&str>));
+    let flag = format!("--{}={value}", key.replace('_', "-"));
+    match serve.try_get_matches_from(["serve", &flag]) {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            let said = error.to_string();
+            let said = said.strip_prefix("error: ").unwrap_or(&said);
+            let said = said.split("\n\nFor more information").next().unwrap_or(said);
+            Err(format!("{source}: {said}"))
         }
     }
 }
@@ -161,27 +159,22 @@ fn with_default(command: Command, key: &str, values: &[String]) -> Command {
     })
 }
 
-/// A misspelt variable would otherwise be ignored in silence.
-fn refuse_unknown_variables(command: &Command, names: impl Iterator<Item = OsString>) -> Result<(), String> {
-    let mut known = BTreeSet::new();
-    collect_variables(command, &mut known);
-    for name in names {
+/// A misspelt variable would otherwise be ignored in silence, and a bad value blamed on a flag that nobody gave.
+fn check_variables(command: &Command, given: impl Iterator<Item = (OsString, OsString)>) -> Result<(), String> {
+    let known = configurable(command);
+    for (name, value) in given {
         let name = name.to_string_lossy();
-        if name.starts_with(PREFIX) && !known.contains(&*name) {
-            let known: Vec<&str> = known.iter().map(String::as_str).collect();
-            return Err(format!("there is no variable {name}; allowed are {}", known.join(", ")));
+        let Some(option) = name.strip_prefix(PREFIX).map(str::to_lowercase) else { continue };
+        if option == "config" {
+            continue;
         }
+        if !known.contains(&option) || name != format!("{PREFIX}{}", option.to_uppercase()) {
+            let known: Vec<String> = known.iter().map(|option| format!("{PREFIX}{}", option.to_uppercase())).collect();
+            return Err(format!("there is no variable {name}; allowed are {PREFIX}CONFIG, {}", known.join(", ")));
+        }
+        check(command, &name, &option, &value.to_string_lossy())?;
     }
     Ok(())
-}
-
-fn collect_variables(command: &Command, known: &mut BTreeSet<String>) {
-    known.extend(
-        command.get_arguments().filter_map(|argument| Some(argument.get_env()?.to_string_lossy().into_owned())),
-    );
-    for subcommand in command.get_subcommands() {
-        collect_variables(subcommand, known);
-    }
 }
 
 #[cfg(test)]
@@ -210,10 +203,10 @@ mod tests {
     fn a_flag_beats_the_file_beats_the_default() {
         let options =
             serve("listen = \"127.0.0.1:1\"\nmax_requests = 7\ninsecure = true\n", &["--max-requests=9"]).unwrap();
-        assert_eq!((options.listen.port(), options.limits.max_requests, options.insecure), (1, 9, true));
-        assert_eq!(options.limits.max_listeners, 10_000);
+        assert_eq!((options.listen.port(), options.limits.max_requests.0, options.insecure), (1, 9, true));
+        assert_eq!(options.limits.max_listeners.0, 10_000);
         let options = serve("cors_origins = [\"https://a\", \"https://b\"]", &[]).unwrap();
-        assert_eq!(options.cors_origins, ["https://a", "https://b"]);
+        assert_eq!(options.cors_origins, ["https://a", "https://b"].map(|origin| origin.parse().unwrap()));
     }
 
     #[test]
@@ -227,6 +220,10 @@ mod tests {
             ("max_requests = 1.5", &["max_requests", "1.5"]),
             ("max_requests = ", &["TOML"]),
             ("config = \"x\"", &["config"]),
+            ("max_listeners = 0", &["max_listeners", "'0'", "from 1"]),
+            ("cors_origins = [\"https://a\", \"b\"]", &["cors_origins", "'b'", "https://example.com"]),
+            ("log = \"loud=very\"", &["log", "loud=very", "warn"]),
+            ("jwt_keys = \"\"", &["jwt_keys"]),
         ] {
             let why = serve(file, &[]).unwrap_err();
             assert!(said.iter().all(|word| why.contains(word)), "{file:?}: {why}");
@@ -241,9 +238,23 @@ mod tests {
     }
 
     #[test]
-    fn unknown_variables_are_refused() {
-        let check = |name: &str| refuse_unknown_variables(&Arguments::command(), std::iter::once(OsString::from(name)));
-        assert!(check("TICKMARK_STORE").is_ok() && check("TICKMARK_MAX_BODY").is_ok() && check("PATH").is_ok());
-        assert!(check("TICKMARK_STOER").unwrap_err().contains("TICKMARK_STORE"));
+    fn bad_variables_are_refused() {
+        let check = |name: &str, value: &str| {
+            check_variables(&Arguments::command(), std::iter::once((name.into(), value.into())))
+        };
+        for (name, value) in
+            [("TICKMARK_STORE", "x"), ("TICKMARK_MAX_BODY", "1MiB"), ("TICKMARK_CONFIG", "x"), ("PATH", "")]
+        {
+            assert_eq!(check(name, value), Ok(()), "{name}");
+        }
+        for (name, value, said) in [
+            ("TICKMARK_STOER", "x", &["TICKMARK_STOER", "TICKMARK_STORE"][..]),
+            ("TICKMARK_store", "x", &["TICKMARK_store", "TICKMARK_STORE"]),
+            ("TICKMARK_MAX_REQUESTS", "0", &["TICKMARK_MAX_REQUESTS", "'0'", "whole number from 1"]),
+            ("TICKMARK_LISTEN", "localhost", &["TICKMARK_LISTEN", "'localhost'", "127.0.0.1:7700"]),
+        ] {
+            let why = check(name, value).unwrap_err();
+            assert!(said.iter().all(|word| why.contains(word)), "{why}");
+        }
     }
 }

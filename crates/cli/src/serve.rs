@@ -15,7 +15,8 @@ use crate::arguments::{JwtOptions, LimitOptions, LineStrings, ServeOptions};
 use crate::{logs, store};
 
 pub(crate) async fn serve(options: ServeOptions) -> Outcome {
-    logs::start(&options.log)?;
+    let _last_lines = logs::start(&options.log)?;
+    tickmark_server::start_counting();
     // Listened for from the start, so that a signal during a long recovery is not lost.
     let shutdown = shutdown_signal()?;
     let store = store::open(&options.store).await?;
@@ -25,6 +26,7 @@ pub(crate) async fn serve(options: ServeOptions) -> Outcome {
 }
 
 async fn serve_store(options: &ServeOptions, store: Arc<dyn Store>, shutdown: impl Future<Output = ()>) -> Outcome {
+    let jwt = jwt(&options.jwt)?;
     let openness = openness(options, Arc::clone(&store)).await?;
     let listen = options.listen;
     let listener = TcpListener::bind(listen).await.map_err(|error| format!("could not listen on {listen}: {error}"))?;
@@ -35,8 +37,8 @@ async fn serve_store(options: &ServeOptions, store: Arc<dyn Store>, shutdown: im
     say!("access        {}", described(openness, options));
     let settings = Settings {
         bounds: bounds(&options.limits),
-        access: AccessSettings { openness, jwt: jwt(&options.jwt) },
-        cors_origins: options.cors_origins.clone(),
+        access: AccessSettings { openness, jwt },
+        cors_origins: options.cors_origins.iter().map(|origin| origin.0.clone()).collect(),
         line_strings: match options.line_strings {
             LineStrings::Count => Strings::Count,
             LineStrings::Skip => Strings::Skip,
@@ -92,20 +94,29 @@ fn described(openness: Openness, options: &ServeOptions) -> &'static str {
     }
 }
 
-fn jwt(options: &JwtOptions) -> Option<JwtSettings> {
-    let keys = options.jwt_keys.as_deref()?;
-    let is_url = keys.starts_with("https://") || keys.starts_with("http://");
-    Some(JwtSettings {
-        keys: if is_url { KeySource::Url(keys.to_owned()) } else { KeySource::File(keys.into()) },
-        issuer: options.jwt_issuer.clone()?,
-        audience: options.jwt_audience.clone()?,
+fn jwt(options: &JwtOptions) -> Outcome<Option<JwtSettings>> {
+    let JwtOptions { jwt_keys: Some(keys), jwt_issuer: Some(issuer), jwt_audience: Some(audience), .. } = options
+    else {
+        return Ok(None);
+    };
+    let keys = if keys.starts_with("https://") || keys.starts_with("http://") {
+        KeySource::Url(keys.to_owned())
+    } else {
+        // Better said now than to everyone who comes with a token.
+        std::fs::metadata(keys).map_err(|error| format!("--jwt-keys {keys:?} is not a URL, and no file: {error}"))?;
+        KeySource::File(keys.into())
+    };
+    Ok(Some(JwtSettings {
+        keys,
+        issuer: issuer.clone(),
+        audience: audience.clone(),
         account: Account(options.jwt_account),
         scopes: options.jwt_scopes,
         limits: Limits {
             requests_per_second: options.jwt_requests_per_second,
             bytes_per_day: options.jwt_bytes_per_day.map(|size| size.0),
         },
-    })
+    }))
 }
 
 fn bounds(options: &LimitOptions) -> Bounds {
@@ -114,9 +125,9 @@ fn bounds(options: &LimitOptions) -> Bounds {
         unpacked_bytes_max: options.max_body.as_usize(),
         bodies_bytes_max: options.max_bodies.as_usize(),
         points_max: options.max_points,
-        requests_max: options.max_requests,
-        listeners_max: options.max_listeners,
-        connections_max: options.max_connections,
+        requests_max: options.max_requests.0,
+        listeners_max: options.max_listeners.0,
+        connections_max: options.max_connections.0,
         shutdown_wait: Duration::from_secs(options.shutdown_seconds.into()),
         ..Bounds::default()
     }

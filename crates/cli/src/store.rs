@@ -83,7 +83,7 @@ pub(crate) async fn open(options: &StoreOptions) -> Outcome<Arc<dyn Store>> {
         }
         StoreAddress::Redis(url) => {
             let store = RedisStore::connect(&url, RedisOptions::default()).await;
-            Ok(Arc::new(store.map_err(|error| format!("could not open the store: {error}"))?))
+            Ok(Arc::new(store.map_err(failed)?))
         }
     }
 }

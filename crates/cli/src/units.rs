@@ -1,6 +1,7 @@
-//! Sizes as people write them.
+//! Sizes, counts, addresses and origins as people write them, each refused with what would be right.
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::str::FromStr;
 
 /// A number of bytes: `4096`, `64KiB`, `256MiB`, `2GiB`.
@@ -38,9 +39,63 @@ impl fmt::Display for Size {
     }
 }
 
+/// A whole number from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Count(pub(crate) usize);
+
+impl FromStr for Count {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let count = text.parse().ok().filter(|count| *count > 0);
+        count.map(Self).ok_or_else(|| "a count is a whole number from 1".into())
+    }
+}
+
+pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        "an address is an IP address and a port, such as 127.0.0.1:7700 or [::1]:7700; names are not looked up".into()
+    })
+}
+
+/// Where a web page comes from, as browsers spell it, or `*` for anywhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Origin(pub(crate) String);
+
+impl FromStr for Origin {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+        let is_host = |host: &str| {
+            !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_graphic() && !b"/?#@*".contains(&byte))
+        };
+        if text == "*" || host.is_some_and(is_host) {
+            return Ok(Self(text.to_owned()));
+        }
+        Err("an origin is * or a scheme, a host and perhaps a port, such as https://example.com:8443".into())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn origins() {
+        for (text, allowed) in [
+            ("*", true),
+            ("https://example.com", true),
+            ("http://127.0.0.1:3000", true),
+            ("example.com", false),
+            ("https://", false),
+            ("https://example.com/", false),
+            ("https://*.example.com", false),
+            ("null", false),
+        ] {
+            assert_eq!(text.parse::<Origin>().is_ok(), allowed, "{text:?}");
+        }
+    }
 
     #[test]
     fn sizes() {

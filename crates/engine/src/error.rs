@@ -15,6 +15,8 @@ pub enum Error {
     Series(#[from] SeriesError),
     #[error("there is no token {id:?} in this account; `GET /v1/tokens` lists those there are")]
     UnknownToken { id: String },
+    #[error("{0}")]
+    BadToken(String),
     #[error("there are {max} tokens already; revoke some that are not used")]
     TooManyTokens { max: u64 },
     #[error("a record under {key} is not one this program wrote: {why}")]

@@ -26,6 +26,7 @@ mod statsd;
 
 pub use access::Identity;
 pub use context::Context;
+pub use measure::start_counting;
 pub use openapi::document;
 pub use server::Server;
 pub use settings::{AccessSettings, Bounds, JwtSettings, KeySource, Openness, Settings};

@@ -3,25 +3,19 @@
 use axum::Router;
 use axum::extract::Request;
 use axum::middleware::{from_fn, from_fn_with_state};
-use tower_http::catch_panic::CatchPanicLayer;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::access::{admin_only, by_method};
 use crate::context::Context;
-use crate::layers::{answer_headers, cors, observe, under_pressure};
+use crate::layers::{cors, observe, under_pressure};
 use crate::openapi;
 use crate::problem::{Problem, Word};
 use crate::routes::{docs, health, metrics, series, tokens, updates};
 
 pub(crate) fn router(context: &Context) -> Router {
     let (routes, _) = assembled(context).split_for_parts();
-    let routes = routes
-        .fallback(unknown_route)
-        .method_not_allowed_fallback(method_not_allowed)
-        .layer(from_fn(answer_headers))
-        .layer(CatchPanicLayer::custom(panicked))
-        .layer(from_fn(observe));
+    let routes = routes.fallback(unknown_route).method_not_allowed_fallback(method_not_allowed).layer(from_fn(observe));
     let routes = match cors(&context.settings().cors_origins) {
         Some(cors) => routes.layer(cors),
         None => routes,
@@ -93,15 +87,4 @@ async fn unknown_route(request: Request) -> Problem {
 async fn method_not_allowed(request: Request) -> Problem {
     let detail = format!("{} has no {}; the Allow header says what it has.", request.uri().path(), request.method());
     Problem::new(Word::MethodNotAllowed, detail)
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "the layer hands over the payload")]
-fn panicked(payload: Box<dyn std::any::Any + Send + 'static>) -> axum::response::Response {
-    let said = payload.downcast_ref::<String>().map(String::as_str);
-    let said = said.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("something unprintable");
-    tracing::error!(panic = said, "a handler panicked");
-    axum::response::IntoResponse::into_response(Problem::new(
-        Word::Defect,
-        "This is not your fault. The server's log has the details.",
-    ))
 }

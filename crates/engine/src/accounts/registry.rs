@@ -34,6 +34,7 @@ impl Registry {
 
     /// What keeps the token a secret stands for, to be committed to [`Registry::HOME`].
     pub async fn creation(&self, secret: &Secret, token: &Token) -> Result<Batch> {
+        token.check()?;
         if self.count().await? >= TOKENS_MAX {
             return Err(Error::TooManyTokens { max: TOKENS_MAX });
         }

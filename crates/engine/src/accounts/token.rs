@@ -12,6 +12,11 @@ use crate::{Error, Result, Seconds};
 pub struct TokenId(String);
 
 const ID_DIGITS: usize = 16;
+const NAME_BYTES_MAX: usize = 200;
+/// A hundred years: more would leave the range of times.
+const LIFETIME_S_MAX: u64 = 100 * 366 * 86_400;
+const REQUESTS_PER_SECOND_MAX: u32 = 1_000_000;
+const BYTES_PER_DAY_MAX: u64 = 1_000_000_000_000_000;
 
 impl TokenId {
     pub fn of(digest: &Digest) -> Self {
@@ -55,6 +60,31 @@ pub struct Token {
 }
 
 impl Token {
+    /// Whether it is one that may be made.
+    pub(super) fn check(&self) -> Result<()> {
+        let Limits { requests_per_second, bytes_per_day } = self.limits;
+        let refused = |why: String| Err(Error::BadToken(why));
+        if self.name.is_empty() || self.name.len() > NAME_BYTES_MAX || self.name.chars().any(char::is_control) {
+            return refused(format!("a token's name has 1 to {NAME_BYTES_MAX} bytes and no control characters"));
+        }
+        if self.scopes.is_empty() {
+            return refused("a token needs at least one scope: read, write or admin".into());
+        }
+        let lifetime_s = self.expires_at.map(|at| at.0.saturating_sub(self.created_at.0));
+        if !lifetime_s.is_none_or(|seconds| (1..=LIFETIME_S_MAX).contains(&seconds)) {
+            return refused(format!("a token expires after 1 to {LIFETIME_S_MAX} seconds, or never"));
+        }
+        if !requests_per_second.is_none_or(|limit| (1..=REQUESTS_PER_SECOND_MAX).contains(&limit)) {
+            return refused(format!(
+                "a token's requests a second are 1 to {REQUESTS_PER_SECOND_MAX}, or without limit"
+            ));
+        }
+        if !bytes_per_day.is_none_or(|limit| (1..=BYTES_PER_DAY_MAX).contains(&limit)) {
+            return refused(format!("a token's bytes a day are 1 to {BYTES_PER_DAY_MAX}, or without limit"));
+        }
+        Ok(())
+    }
+
     /// Valid up to, not including, the second it expires in.
     pub fn is_expired(&self, now: Seconds) -> bool {
         self.expires_at.is_some_and(|expires_at| now >= expires_at)
@@ -138,6 +168,28 @@ mod tests {
         let fields = token.to_fields(&Secret::from_random([3; 32]).digest());
         assert_eq!(Token::from_fields(&token.id, &fields).unwrap(), token);
         assert!(Token::from_fields(&token.id, &fields[1..2]).is_err());
+    }
+
+    #[test]
+    fn what_may_be_made() {
+        let check = |change: fn(&mut Token)| {
+            let mut token = token();
+            change(&mut token);
+            token.check().map_err(|error| error.to_string())
+        };
+        assert_eq!(check(|_| {}), Ok(()));
+        let cases: [(fn(&mut Token), &str); 7] = [
+            (|token| token.name.clear(), "name"),
+            (|token| token.name = "a\nb".into(), "name"),
+            (|token| token.name = "n".repeat(201), "name"),
+            (|token| token.scopes = Scopes::default(), "scope"),
+            (|token| token.expires_at = Some(token.created_at), "expires"),
+            (|token| token.limits.requests_per_second = Some(0), "requests"),
+            (|token| token.limits.bytes_per_day = Some(0), "bytes"),
+        ];
+        for (change, said) in cases {
+            assert!(check(change).is_err_and(|why| why.contains(said)), "{said}");
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ use tokio::sync::watch;
 
 use super::socket::{self, Socket};
 use crate::flag::raised;
+use crate::measure::{HEADERS_TOO_LARGE, MALFORMED_HTTP};
 use crate::problem::{Problem, Word};
 use crate::settings::Bounds;
 
@@ -35,11 +36,11 @@ pub(super) async fn serve(stream: TcpStream, router: Router, bounds: Arc<Bounds>
         }
     };
     let Err(error) = outcome else { return };
-    if error.is_timeout() {
+    if error.is_timeout() && socket.has_begun() {
         refuse_slow_headers(&socket, &bounds);
     } else if error.is_parse() {
         // hyper has answered 400 or 431 by itself.
-        let reason = if error.is_parse_too_large() { "headers_too_large" } else { "malformed_http" };
+        let reason = if error.is_parse_too_large() { HEADERS_TOO_LARGE } else { MALFORMED_HTTP };
         metrics::counter!("tickmark_refusals_total", "reason" => reason).increment(1);
     }
     tracing::debug!(%error, "connection ended");

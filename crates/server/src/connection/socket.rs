@@ -5,6 +5,7 @@ use std::io;
 use std::net::Shutdown;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 
 use axum::response::IntoResponse;
@@ -18,30 +19,44 @@ use crate::problem::Problem;
 const READ_BYTES: usize = 16 * 1_024;
 
 #[derive(Clone, Debug)]
-pub(super) struct Socket(Arc<TcpStream>);
+pub(super) struct Socket(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    stream: TcpStream,
+    /// Whether anything came since the last answer.
+    has_begun: AtomicBool,
+}
 
 impl Socket {
     pub(super) fn new(stream: TcpStream) -> Self {
-        Self(Arc::new(stream))
+        Self(Arc::new(Shared { stream, has_begun: AtomicBool::new(false) }))
+    }
+
+    /// Whether the other side has begun a request that is not answered. If not, it is only idle.
+    pub(super) fn has_begun(&self) -> bool {
+        self.0.has_begun.load(Ordering::Relaxed)
     }
 
     /// What fits without waiting.
     pub(super) fn write_now(&self, bytes: &[u8]) {
-        let _ = self.0.try_write(bytes);
+        let _ = self.0.stream.try_write(bytes);
     }
 }
 
 impl Read for Socket {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, mut cursor: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
-        let mut buffer = [0; READ_BYTES];
         loop {
-            ready!(self.0.poll_read_ready(cx))?;
+            ready!(self.0.stream.poll_read_ready(cx))?;
+            // On the stack and only once there is something to read: idle connections hold no buffer.
+            let mut buffer = [0; READ_BYTES];
             let len = cursor.remaining().min(READ_BYTES);
-            match self.0.try_read(&mut buffer[..len]) {
+            match self.0.stream.try_read(&mut buffer[..len]) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => return Poll::Ready(Err(error)),
                 Ok(read) => {
                     cursor.put_slice(&buffer[..read]);
+                    self.0.has_begun.store(true, Ordering::Relaxed);
                     return Poll::Ready(Ok(()));
                 }
             }
@@ -60,10 +75,13 @@ impl Write for Socket {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         loop {
-            ready!(self.0.poll_write_ready(cx))?;
-            match self.0.try_write_vectored(slices) {
+            ready!(self.0.stream.poll_write_ready(cx))?;
+            match self.0.stream.try_write_vectored(slices) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                outcome => return Poll::Ready(outcome),
+                outcome => {
+                    self.0.has_begun.store(false, Ordering::Relaxed);
+                    return Poll::Ready(outcome);
+                }
             }
         }
     }
@@ -77,7 +95,7 @@ impl Write for Socket {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match socket2::SockRef::from(&*self.0).shutdown(Shutdown::Write) {
+        match socket2::SockRef::from(&self.0.stream).shutdown(Shutdown::Write) {
             // Closed by the other side already, which is all that was wanted.
             Err(error) if error.kind() == io::ErrorKind::NotConnected => Poll::Ready(Ok(())),
             outcome => Poll::Ready(outcome),

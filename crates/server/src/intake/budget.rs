@@ -34,6 +34,19 @@ pub(crate) struct Share {
 }
 
 impl Share {
+    /// Makes room for `more` bytes in a buffer that ends at about `bytes_max`. What is counted is what the buffer takes, not
+    /// what is in it: left to itself it would take twice the limit.
+    pub(crate) fn reserve(&mut self, buffer: &mut Vec<u8>, more: usize, bytes_max: usize) -> Result<()> {
+        let needed = buffer.len() + more;
+        if needed <= buffer.capacity() {
+            return Ok(());
+        }
+        let capacity = needed.max((buffer.capacity() * 2).min(bytes_max));
+        self.grow_to(capacity)?;
+        buffer.reserve_exact(capacity - buffer.len());
+        Ok(())
+    }
+
     /// Makes sure of room for `bytes` in all.
     pub(crate) fn grow_to(&mut self, bytes: usize) -> Result<()> {
         let held = self.held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);

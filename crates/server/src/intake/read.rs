@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::body::{Body as WireBody, HttpBody};
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::header;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http_body_util::BodyExt;
 
 use super::Format;
@@ -92,27 +92,26 @@ impl FromRequest<Context> for Body {
 
 async fn collect(mut body: WireBody, bytes_max: usize, share: &mut Share) -> Result<Bytes> {
     let mut first = Bytes::new();
-    let mut joined = BytesMut::new();
+    let mut joined = Vec::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| Problem::new(Word::BrokenBody, format!("The body is not whole: {error}")))?;
         let Ok(chunk) = frame.into_data() else { continue };
-        let len = first.len() + joined.len() + chunk.len();
-        if len > bytes_max {
+        if first.len() + joined.len() + chunk.len() > bytes_max {
+            drop((first, joined));
             drain(body, bytes_max).await;
             return Err(too_large(bytes_max));
         }
-        share.grow_to(len)?;
         // Most bodies are one chunk, which then needs no copy.
         if first.is_empty() && joined.is_empty() {
+            share.grow_to(chunk.len())?;
             first = chunk;
-        } else {
-            if joined.is_empty() {
-                joined.extend_from_slice(&std::mem::take(&mut first));
-            }
-            joined.extend_from_slice(&chunk);
+            continue;
         }
+        share.reserve(&mut joined, first.len() + chunk.len(), bytes_max)?;
+        joined.extend_from_slice(&std::mem::take(&mut first));
+        joined.extend_from_slice(&chunk);
     }
-    Ok(if joined.is_empty() { first } else { joined.freeze() })
+    Ok(if joined.is_empty() { first } else { joined.into() })
 }
 
 fn too_large(bytes_max: usize) -> Problem {

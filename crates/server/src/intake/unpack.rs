@@ -71,8 +71,7 @@ fn drain(
 ) -> Result<Bytes> {
     let mut unpacked = Vec::new();
     loop {
-        let before = unpacked.len();
-        share.grow_to(before + CHUNK_BYTES)?;
+        share.reserve(&mut unpacked, CHUNK_BYTES, bytes_max)?;
         let read = decoder.by_ref().take(CHUNK_BYTES as u64).read_to_end(&mut unpacked).map_err(&failed)?;
         if unpacked.len() > bytes_max {
             let detail = format!("The body unpacks to more than {bytes_max} bytes; send it in several parts.");

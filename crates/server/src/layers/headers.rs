@@ -1,17 +1,13 @@
 //! Headers that every answer has, and those that let other pages in.
 
-use axum::extract::Request;
-use axum::http::{HeaderName, HeaderValue, Method, header};
-use axum::middleware::Next;
-use axum::response::Response;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 /// Answers are data unless a page says otherwise: nothing may be loaded, framed or guessed at.
 const STRICT_POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
 
-pub(crate) async fn answer_headers(request: Request, next: Next) -> Response {
-    let mut response = next.run(request).await;
-    let headers = response.headers_mut();
+/// What every answer has, unless it says otherwise itself.
+pub(super) fn add_headers(headers: &mut HeaderMap) {
     for (name, value) in [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::X_FRAME_OPTIONS, "DENY"),
@@ -23,7 +19,6 @@ pub(crate) async fn answer_headers(request: Request, next: Next) -> Response {
     ] {
         headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
-    response
 }
 
 /// Nothing is allowed unless origins are configured; the browser then does the refusing.

@@ -4,6 +4,6 @@ mod headers;
 mod observe;
 mod pressure;
 
-pub(crate) use headers::{answer_headers, cors};
+pub(crate) use headers::cors;
 pub(crate) use observe::observe;
 pub(crate) use pressure::under_pressure;

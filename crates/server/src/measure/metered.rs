@@ -14,9 +14,8 @@ use tickmark_store::{
 #[derive(Debug)]
 pub(crate) struct Metered {
     store: Arc<dyn Store>,
-    commits: Counter,
     guards_failed: Counter,
-    batch_ops: Histogram,
+    commit_operations: Histogram,
     commit_seconds: Histogram,
     read_seconds: Histogram,
 }
@@ -25,11 +24,10 @@ impl Metered {
     pub(crate) fn new(store: Arc<dyn Store>) -> Self {
         Self {
             store,
-            commits: metrics::counter!("tickmark_store_commits_total"),
-            guards_failed: metrics::counter!("tickmark_store_guards_failed_total"),
-            batch_ops: metrics::histogram!("tickmark_store_batch_ops"),
-            commit_seconds: metrics::histogram!("tickmark_store_commit_seconds"),
-            read_seconds: metrics::histogram!("tickmark_store_read_seconds"),
+            guards_failed: metrics::counter!("tickmark_commit_guards_failed_total"),
+            commit_operations: metrics::histogram!("tickmark_commit_operations"),
+            commit_seconds: metrics::histogram!("tickmark_commit_seconds"),
+            read_seconds: metrics::histogram!("tickmark_read_seconds"),
         }
     }
 
@@ -55,8 +53,7 @@ impl Store for Metered {
         let (ops, started) = (batch.ops.len(), Instant::now());
         let outcome = self.store.commit(account, batch).await;
         if outcome.is_ok() {
-            self.commits.increment(1);
-            self.batch_ops.record(ops as f64);
+            self.commit_operations.record(ops as f64);
             self.commit_seconds.record(started.elapsed());
         }
         self.note(outcome)
@@ -85,6 +82,10 @@ impl Store for Metered {
         self.note(self.store.close().await)
     }
 }
+
+/// All that [`name`] says.
+pub(super) const ERRORS: &[&str] =
+    &["unavailable", "fate_unknown", "poisoned", "closed", "corrupt", "io", "defect", "no_such_account", "refused"];
 
 /// What input got wrong is one kind; what can be wrong with a store is several.
 fn name(error: &Error) -> &'static str {

@@ -12,6 +12,7 @@ impl From<EngineError> for Problem {
             EngineError::Store(error) => return error.into(),
             EngineError::Name(error) => return error.into(),
             EngineError::Series(error) => return error.into(),
+            EngineError::BadToken(_) => Word::RuleBroken,
             EngineError::UnknownToken { .. } => Word::UnknownToken,
             EngineError::TooManyTokens { .. } => Word::TooManyTokens,
             EngineError::Record { .. } => return hidden(Word::StoreUnavailable, &error),

@@ -35,6 +35,16 @@ async fn headers_that_never_end_are_408() {
     assert!(answer.starts_with("HTTP/1.1 408 ") && answer.contains("\"slow_headers\""), "{answer:?}");
 }
 
+/// An answer that nobody asked for would be taken for the answer to the next request.
+#[tokio::test]
+async fn an_idle_connection_is_closed_without_a_word() {
+    let server = with_bounds(Bounds { headers_wait: Duration::from_millis(200), ..Bounds::default() }).await;
+    let silent = server.client().raw(b"").await;
+    assert_eq!(silent, "");
+    let answered = server.client().raw(b"GET /health HTTP/1.1\r\nhost: x\r\n\r\n").await;
+    assert!(answered.starts_with("HTTP/1.1 200 ") && answered.ends_with("{\"status\":\"alive\"}"), "{answered:?}");
+}
+
 #[tokio::test]
 async fn a_body_that_drips_is_408() {
     let server = with_bounds(Bounds { body_wait: Duration::from_millis(200), ..Bounds::default() }).await;

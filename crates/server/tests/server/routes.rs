@@ -41,10 +41,13 @@ async fn metrics_count_refusals_by_reason() {
         "tickmark_requests_total{method=\"GET\",route=\"unknown\",status=\"404\"} ",
         "tickmark_request_seconds_bucket{method=\"GET\",route=\"unknown\",le=\"0.001\"} ",
         "tickmark_requests_in_flight ",
+        "# TYPE tickmark_live_skipped_total counter",
         "tickmark_live_skipped_total ",
-        "tickmark_store_commits_total ",
-        "tickmark_store_batch_ops_bucket{le=\"10\"} ",
-        "tickmark_store_commit_seconds_count ",
+        "tickmark_refusals_total{reason=\"headers_too_large\"} ",
+        "tickmark_store_errors_total{error=\"unavailable\"} ",
+        "tickmark_commit_guards_failed_total ",
+        "tickmark_commit_operations_bucket{le=\"10\"} ",
+        "tickmark_commit_seconds_count ",
     ] {
         assert!(metrics.text.contains(line), "{line} is not in\n{}", metrics.text);
     }

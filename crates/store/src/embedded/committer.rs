@@ -181,7 +181,9 @@ impl Committer {
     }
 
     fn acknowledge(&self, waiting: Vec<Waiting>) {
-        metrics::histogram!("tickmark_store_group_commits").record(waiting.len() as f64);
+        let operations: usize = waiting.iter().map(|waiting| waiting.commit.batch.ops.len()).sum();
+        metrics::counter!("tickmark_store_commits_total").increment(1);
+        metrics::histogram!("tickmark_store_batch_operations").record(operations as f64);
         for Waiting { commit, replies, applied } in waiting {
             if applied.removed_something()
                 && let Ok(mut state) = self.state.write()
