@@ -14,7 +14,7 @@ use crate::openapi;
 use crate::router;
 
 /// The page loads its own script and style and talks to its own server.
-const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
                            base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// The first page.

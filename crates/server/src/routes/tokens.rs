@@ -26,6 +26,7 @@ pub(crate) enum ScopeName {
 
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({ "name": "me", "scopes": ["read", "write", "admin"] }))]
 pub(crate) struct NewToken {
     /// Whom it is for.
     #[schema(min_length = 1, max_length = 200, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")]
