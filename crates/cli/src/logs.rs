@@ -155,8 +155,8 @@ mod tests {
             writeln!(lines.clone(), "{line}").unwrap();
         }
         drop(LastLines(lines));
-        let expected: String = (0..1_000).map(|line| format!("{line}\n")).collect();
-        assert_eq!(String::from_utf8(thread.join().unwrap()).unwrap(), expected);
+        let written = String::from_utf8(thread.join().unwrap()).unwrap();
+        assert!(written.lines().eq((0..1_000).map(|line| line.to_string())), "{written}");
     }
 
     #[test]
