@@ -161,20 +161,26 @@ fn with_default(command: Command, key: &str, values: &[String]) -> Command {
 
 /// A misspelt variable would otherwise be ignored in silence, and a bad value blamed on a flag that nobody gave.
 fn check_variables(command: &Command, given: impl Iterator<Item = (OsString, OsString)>) -> Result<(), String> {
-    let known = configurable(command);
+    let (known, configurable) = (variables(command), configurable(command));
     for (name, value) in given {
         let name = name.to_string_lossy();
         let Some(option) = name.strip_prefix(PREFIX).map(str::to_lowercase) else { continue };
-        if option == "config" {
-            continue;
+        if !known.contains(&*name) {
+            let known: Vec<String> = known.into_iter().collect();
+            return Err(format!("there is no variable {name}; allowed are {}", known.join(", ")));
         }
-        if !known.contains(&option) || name != format!("{PREFIX}{}", option.to_uppercase()) {
-            let known: Vec<String> = known.iter().map(|option| format!("{PREFIX}{}", option.to_uppercase())).collect();
-            return Err(format!("there is no variable {name}; allowed are {PREFIX}CONFIG, {}", known.join(", ")));
+        if configurable.contains(&option) {
+            check(command, &name, &option, &value.to_string_lossy())?;
         }
-        check(command, &name, &option, &value.to_string_lossy())?;
     }
     Ok(())
+}
+
+/// Every variable that some command reads.
+fn variables(command: &Command) -> BTreeSet<String> {
+    let own = command.get_arguments().filter_map(|argument| argument.get_env());
+    let own = own.map(|name| name.to_string_lossy().into_owned());
+    own.chain(command.get_subcommands().flat_map(variables)).chain([format!("{PREFIX}CONFIG")]).collect()
 }
 
 #[cfg(test)]
