@@ -35,14 +35,14 @@ pub(crate) struct Share {
 
 impl Share {
     /// Makes room for `more` bytes in a buffer that ends at about `bytes_max`. What is counted is what the buffer takes, not
-    /// what is in it, and while it moves to a larger place it takes both.
+    /// what is in it: left to itself it would take twice the limit.
     pub(crate) fn reserve(&mut self, buffer: &mut Vec<u8>, more: usize, bytes_max: usize) -> Result<()> {
         let needed = buffer.len() + more;
         if needed <= buffer.capacity() {
             return Ok(());
         }
         let capacity = needed.max((buffer.capacity() * 2).min(bytes_max));
-        self.grow_to(buffer.capacity() + capacity)?;
+        self.grow_to(capacity)?;
         buffer.reserve_exact(capacity - buffer.len());
         Ok(())
     }
