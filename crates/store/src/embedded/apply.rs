@@ -60,9 +60,9 @@ impl Transaction<'_> {
                 let op = self.op;
                 collection!(self, key, List, Kind::List, |list, storage, undo| {
                     for value in values {
-                        list.push(*end, value, storage);
+                        list.push(*end, value, storage)?;
+                        undo.push(Undo::Pushed { op, end: *end });
                     }
-                    undo.push(Undo::Pushed { op, end: *end, count: values.len() });
                     Ok::<_, Error>(Reply::Count(list.len()))
                 })
             }

@@ -277,7 +277,7 @@ impl Committer {
         let Ok(mut state) = self.state.write() else {
             return Err(Error::Corrupt("a defect stopped a writer halfway".into()));
         };
-        let checkpoint = Checkpoint::take(&mut state, &self.records, self.sweeper.take_used_hints(), position)?;
+        let checkpoint = Checkpoint::take(&mut state, self.sweeper.take_used_hints(), position);
         drop(state);
         metrics::counter!("tickmark_store_checkpoints_total").increment(1);
         self.flushing_position = position;

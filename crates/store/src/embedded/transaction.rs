@@ -20,7 +20,7 @@ pub(crate) enum Undo {
     Field { op: u32, field: Atom, previous: Option<Atom> },
     Member { op: u32, member: Atom, was: Presence },
     Score { op: u32, member: Atom, previous: Option<f64> },
-    Pushed { op: u32, end: End, count: usize },
+    Pushed { op: u32, end: End },
     Popped { op: u32, end: End, values: Vec<Atom> },
     Expiry { op: u32, previous: Option<u64> },
 }
@@ -145,12 +145,9 @@ impl<'a> Transaction<'a> {
                 Some(score) => members.put(&member, score, storage).map(|_| ()),
                 None => members.remove(&member, records).map(|_| ()),
             },
-            (Undo::Pushed { end, count, .. }, Object::List(list)) => {
-                (0..count).try_for_each(|_| list.pop(end, records).map(|_| ()))
-            }
+            (Undo::Pushed { end, .. }, Object::List(list)) => list.pop(end, records).map(|_| ()),
             (Undo::Popped { end, values, .. }, Object::List(list)) => {
-                values.iter().rev().for_each(|value| list.push(end, value, storage));
-                Ok(())
+                values.iter().rev().try_for_each(|value| list.push(end, value, storage))
             }
             (Undo::Expiry { previous, .. }, _) => {
                 entry.expires_at_ms = previous;
