@@ -26,6 +26,9 @@ pub(super) struct Directory {
     pub(super) dirty_bytes: usize,
     /// The chunk where letting go of pages goes on.
     hand: usize,
+    /// The chunk and leaf found last, and the place within the page: what is written together is mostly close together.
+    last: (usize, usize),
+    pub(super) last_at: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -93,6 +96,27 @@ impl Directory {
         let chunk = self.chunks.partition_point(|chunk| *chunk.fence <= *key).saturating_sub(1);
         let leaves = &self.chunks.get(chunk)?.leaves;
         Some((chunk, leaves.partition_point(|leaf| *leaf.fence <= *key).saturating_sub(1)))
+    }
+
+    /// The same, where the next key is likely to be in the page of the last.
+    pub(super) fn position_after_last(&mut self, key: &[u8]) -> Option<(usize, usize)> {
+        let (chunk, leaf) = self.last;
+        if let Some(found) = self.chunks.get(chunk).and_then(|chunk| chunk.leaves.get(leaf))
+            && *found.fence <= *key
+            && self.fence_after(chunk, leaf).is_none_or(|fence| *key < *fence)
+        {
+            return Some(self.last);
+        }
+        self.last = self.position(key)?;
+        self.last_at = 0;
+        Some(self.last)
+    }
+
+    fn fence_after(&self, chunk: usize, leaf: usize) -> Option<&[u8]> {
+        match self.chunks[chunk].leaves.get(leaf + 1) {
+            Some(next) => Some(&next.fence),
+            None => self.chunks.get(chunk + 1).map(|next| &*next.fence),
+        }
     }
 
     /// The first page.

@@ -90,7 +90,7 @@ impl Tree {
     pub(super) fn locate(&mut self, key: &[u8], records: &Records) -> Result<Place> {
         self.directory(records)?;
         let directory = self.directory.get_mut().ok_or_else(|| damaged(self.id))?;
-        let Some((chunk, leaf)) = directory.position(key) else {
+        let Some((chunk, leaf)) = directory.position_after_last(key) else {
             directory.plant();
             return Ok(Place { chunk: 0, leaf: 0, at: Err(0) });
         };
@@ -103,7 +103,10 @@ impl Tree {
             directory.bytes += page.memory_bytes();
             found.page.insert(Arc::new(page))
         };
-        Ok(Place { chunk, leaf, at: page.find(key) })
+        let at = page.find_after(key, directory.last_at);
+        let (Ok(last_at) | Err(last_at)) = at;
+        directory.last_at = last_at;
+        Ok(Place { chunk, leaf, at })
     }
 
     /// What is at a place just located.
