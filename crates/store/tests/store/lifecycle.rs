@@ -137,7 +137,9 @@ async fn a_set_larger_than_memory_keeps_every_member_through_crashes() {
         let members: Vec<_> = (0..5_000).map(|_| (rng.u32(..MEMBERS), f64::from(rng.u32(..1_000)))).collect();
         let gone: Vec<_> = (0..500).map(|_| rng.u32(..MEMBERS)).collect();
         model.extend(members.iter().copied());
-        model.retain(|member, _| !gone.contains(member));
+        for member in &gone {
+            model.remove(member);
+        }
         let name = |member: u32| Atom::from(format!("viewer:{member}"));
         let added = members.into_iter().map(|(member, score)| (name(member), score)).collect();
         let batch = Batch::new()
