@@ -187,13 +187,12 @@ impl Catalog {
         }
         let members = names.iter().map(|name| (Atom::from(name.as_str()), 0.0)).collect();
         let op = Op::SortedAdd { key: keys::index(self.placement()), when: AddWhen::IfNew, members };
-        match (self.placement(), writing.parts.first_mut()) {
-            (Placement::Together, Some(part)) => part.batch.ops.push(op),
-            _ => {
-                rehearse(&*self.store, account, writing.parts.iter().map(|part| &part.batch)).await?;
-                self.store.commit(account, Batch::new().op(op)).await?;
-            }
+        if let (Placement::Together, Some(part)) = (self.placement(), writing.parts.first_mut()) {
+            part.batch.ops.push(op);
+            return Ok(());
         }
+        rehearse(&*self.store, account, writing.parts.iter().map(|part| &part.batch)).await?;
+        self.store.commit(account, Batch::new().op(op)).await?;
         Ok(())
     }
 
