@@ -23,6 +23,7 @@ mod routes;
 mod server;
 mod settings;
 mod statsd;
+mod upkeep;
 
 pub use access::Identity;
 pub use context::Context;
