@@ -43,10 +43,11 @@ impl Refresher {
         for change in changes {
             let is_full = waiting.len() >= WAITING_MAX;
             match waiting.entry((account, change.path.clone())) {
-                Entry::Occupied(mut known) => match known.get_mut() {
-                    Some(known) => known.merge(change),
-                    None => {}
-                },
+                Entry::Occupied(mut known) => {
+                    if let Some(known) = known.get_mut() {
+                        known.merge(change);
+                    }
+                }
                 Entry::Vacant(_) if is_full => {}
                 Entry::Vacant(new) => {
                     new.insert(Some(change));

@@ -144,7 +144,7 @@ pub(crate) async fn declare_dimension(
             .await?;
         let status = if declared.is_new { StatusCode::CREATED } else { StatusCode::OK };
         let building = (keys > 0).then_some(BuildingView { done: 0, total: keys });
-        let body = DimensionBody::of(&path, &declaration, keys, building);
+        let body = DimensionBody::of(&path, declaration, keys, building);
         Ok(plan(declared.writing, Answer::json(status, &body)?))
     };
     let written = once::commit(&**context.store(), identity.account, &once, &tags, declaring).await?;
@@ -170,7 +170,7 @@ pub(crate) async fn show_key(
     OfKey(path): OfKey,
 ) -> Result<Json<KeyBody>> {
     let view = context.upkeep().calculations().key_view(identity.account, &path).await?;
-    let mut body = KeyBody::of(&path, &view.own, &view.effective);
+    let mut body = KeyBody::of(&path, view.own, view.effective);
     body.values = view.values;
     body.building = view.building.map(BuildingView::of);
     Ok(Json(body))
@@ -224,7 +224,7 @@ pub(super) async fn change_key(
     let declaring = || async {
         let (declared, own, effective) = calculations.declare_key(account, path, &change, clock::now_ms()).await?;
         let status = if declared.is_new { when_new } else { StatusCode::OK };
-        let mut body = KeyBody::of(path, &own, &effective);
+        let mut body = KeyBody::of(path, own, effective);
         body.values = values;
         Ok(plan(declared.writing, Answer::json(status, &body)?))
     };
@@ -244,7 +244,7 @@ pub(super) async fn dimension_body(
     path: &DimensionPath,
 ) -> Result<DimensionBody> {
     let view = context.upkeep().calculations().dimension_view(identity.account, path).await?;
-    Ok(DimensionBody::of(path, &view.declaration, view.keys, view.building.map(BuildingView::of)))
+    Ok(DimensionBody::of(path, view.declaration, view.keys, view.building.map(BuildingView::of)))
 }
 
 impl DeclarationBody {
@@ -263,7 +263,7 @@ impl DeclarationBody {
 impl DimensionBody {
     pub(super) fn of(
         path: &DimensionPath,
-        declaration: &Declaration,
+        declaration: Declaration,
         keys: u64,
         building: Option<BuildingView>,
     ) -> Self {
@@ -273,7 +273,7 @@ impl DimensionBody {
 }
 
 impl KeyBody {
-    fn of(path: &KeyPath, own: &Declaration, effective: &Declaration) -> Self {
+    fn of(path: &KeyPath, own: Declaration, effective: Declaration) -> Self {
         Self {
             project: path.project.to_string(),
             dimension: path.dimension.to_string(),
@@ -292,7 +292,7 @@ impl BuildingView {
     }
 }
 
-fn spelled(declaration: &Declaration) -> Calculations {
+fn spelled(declaration: Declaration) -> Calculations {
     let intervals =
         |intervals: tickmark_engine::calculations::Intervals| intervals.iter().map(Interval::as_str).collect();
     declaration.calculations().map(|(name, of)| (name.as_str(), intervals(of))).collect()

@@ -73,7 +73,7 @@ pub(crate) async fn undeclare_dimension(
         let without = |declared: Declaration| without(declared, path.to_string(), calculation, interval);
         let (declared, declaration) =
             calculations.declare_dimension(identity.account, &path, without, clock::now_ms()).await?;
-        let body = DimensionBody::of(&path, &declaration, keys, None);
+        let body = DimensionBody::of(&path, declaration, keys, None);
         Ok(plan(declared.writing, Answer::json(StatusCode::OK, &body)?))
     };
     let written = once::commit(&**context.store(), identity.account, &once, &tags, declaring).await?;

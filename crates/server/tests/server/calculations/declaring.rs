@@ -34,10 +34,8 @@ async fn what_there_is() {
 async fn values_are_paged_in_the_order_of_time() {
     let server = Running::open().await;
     let client = server.client();
-    let lines: String = [5, 1, 4, 2, 3]
-        .iter()
-        .map(|at| format!("{{\"dimension\":\"d\",\"key\":\"k\",\"at\":{at},\"value\":{at}}}\n"))
-        .collect();
+    let line = |at: &i32| format!("{{\"dimension\":\"d\",\"key\":\"k\",\"at\":{at},\"value\":{at}}}");
+    let lines = [5, 1, 4, 2, 3].iter().map(line).collect::<Vec<_>>().join("\n");
     client.keep("2", &lines).await;
     let page =
         async |query: &str| client.get(&format!("/v1/projects/2/dimensions/d/keys/k/values{query}")).await.json();

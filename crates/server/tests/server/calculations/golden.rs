@@ -21,9 +21,9 @@ async fn the_golden_six_weeks() {
 /// Values of the schema's example, and others that make each week's sum.
 fn lines() -> String {
     let mut lines = String::new();
-    for (week, sum) in SUMS.iter().enumerate() {
+    for (week, sum) in (0..).zip(SUMS) {
         // From Monday, 13 October 2014, in New York: noon of each week's Friday, and a second later.
-        let friday = 1_413_561_600 + 604_800 * week as i64;
+        let friday = 1_413_561_600 + 604_800 * week;
         for (at, value) in [(friday, 8), (friday + 1, sum - 8)] {
             let _ =
                 writeln!(lines, "{{\"dimension\":\"job-skills\",\"key\":\"python\",\"at\":{at},\"value\":{value}}}");

@@ -39,7 +39,7 @@ fn values(dice: &mut Dice) -> Model {
         let key = KEYS[usize::try_from(dice.below(4)).unwrap()];
         let start = [1_394_236_800, 1_414_713_600][usize::try_from(dice.below(2)).unwrap()];
         let micros = (start + dice.below(4 * 86_400)) * 1_000_000 + dice.below(3) * 250_000;
-        model.values.insert((key.to_owned(), i64::try_from(micros).unwrap()), dice.below(2_001) as i64 - 1_000);
+        model.values.insert((key.to_owned(), i64::try_from(micros).unwrap()), dice.below(2_001).cast_signed() - 1_000);
     }
     model
 }

@@ -53,7 +53,7 @@ async fn until<F: AsyncFn() -> Result<(), String>>(look: F) {
     loop {
         match look().await {
             Ok(()) => return,
-            Err(why) => assert!(start.elapsed() < Duration::from_secs(60), "{why}"),
+            Err(why) => assert!(start.elapsed() < Duration::from_mins(1), "{why}"),
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
