@@ -148,6 +148,20 @@ impl Op {
         .max(1)
     }
 
+    /// One of the elements that this operation names.
+    pub(crate) fn element(&self, index: usize) -> Option<&Atom> {
+        match self {
+            Self::HashSet { fields, .. } => fields.get(index).map(|(field, _)| field),
+            Self::HashIncrement { fields, .. } => fields.get(index).map(|(field, _)| field),
+            Self::SortedAdd { members, .. } => members.get(index).map(|(member, _)| member),
+            Self::HashRemove { fields: elements, .. }
+            | Self::SetAdd { members: elements, .. }
+            | Self::SetRemove { members: elements, .. }
+            | Self::SortedRemove { members: elements, .. } => elements.get(index),
+            _ => None,
+        }
+    }
+
     /// The key this operation touches; none for a publication.
     pub fn key(&self) -> Option<&Key> {
         match self {

@@ -35,16 +35,25 @@ pub(crate) struct Share {
 
 impl Share {
     /// Makes room for `more` bytes in a buffer that ends at about `bytes_max`. What is counted is what the buffer takes, not
-    /// what is in it: left to itself it would take twice the limit.
+    /// what is in it, and while it moves to a larger place it takes both.
     pub(crate) fn reserve(&mut self, buffer: &mut Vec<u8>, more: usize, bytes_max: usize) -> Result<()> {
         let needed = buffer.len() + more;
         if needed <= buffer.capacity() {
             return Ok(());
         }
         let capacity = needed.max((buffer.capacity() * 2).min(bytes_max));
-        self.grow_to(capacity)?;
+        self.grow_to(buffer.capacity() + capacity)?;
         buffer.reserve_exact(capacity - buffer.len());
+        self.shrink_to(buffer.capacity());
         Ok(())
+    }
+
+    /// Gives back what is beyond `bytes`.
+    fn shrink_to(&mut self, bytes: usize) {
+        if let Some(held) = &mut self.held {
+            let beyond = held.num_permits().saturating_sub(bytes.div_ceil(PAGE_BYTES));
+            drop(held.split(beyond));
+        }
     }
 
     /// Makes sure of room for `bytes` in all.
@@ -66,6 +75,21 @@ impl Share {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_buffer_that_moves_takes_both_places_only_while_it_moves() {
+        let budget = Budget::new(10 * PAGE_BYTES);
+        let mut share = budget.share();
+        let mut buffer = Vec::new();
+        share.reserve(&mut buffer, 3 * PAGE_BYTES, 8 * PAGE_BYTES).unwrap();
+        buffer.resize(3 * PAGE_BYTES, 0);
+        share.reserve(&mut buffer, PAGE_BYTES, 8 * PAGE_BYTES).unwrap();
+        assert_eq!((buffer.capacity(), budget.pages.available_permits()), (6 * PAGE_BYTES, 4));
+        buffer.resize(6 * PAGE_BYTES, 0);
+        assert!(share.reserve(&mut buffer, PAGE_BYTES, 8 * PAGE_BYTES).is_err());
+        drop(share);
+        assert_eq!(budget.pages.available_permits(), 10);
+    }
 
     #[test]
     fn what_one_gives_back_another_may_have() {
