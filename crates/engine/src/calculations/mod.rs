@@ -37,6 +37,6 @@ pub use listing::{Page, ValuePage};
 pub use name::{DimensionPath, KeyPath, PartName};
 pub use outcome::{Figures, Outcome};
 pub use project::{Gaps, Project};
-pub use refresh::{Change, Refreshed, TOUCHED_MAX};
+pub use refresh::{Change, Refreshed, TOUCHED_MAX, Unmarking};
 pub use values::{Incoming, VALUES_MAX, Values};
 pub use work::{LEASE_MS, Work};

@@ -10,13 +10,14 @@ use std::collections::HashSet;
 use tickmark_stats::Interval;
 use tickmark_store::{Account, Atom, Batch, Error as StoreError, Guard, Op, Placement, Query, Reply};
 
+use super::building::Settled;
 use super::catalog::{Calculations, foreign, found};
 use super::keys::Keys;
 use super::outcome::{Outcome, figures};
 use super::reading::in_order;
 use super::state::State;
 use super::total::Total;
-use super::{Calculation, CalculationError, KeyPath, Project};
+use super::{Calculation, KeyPath, Project};
 use crate::{Error, Result};
 
 /// Intervals of one key that are remembered as touched. When there are more, everything is written again.
@@ -70,15 +71,20 @@ impl Change {
 }
 
 /// What came of a refresh.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refreshed {
-    /// So many results were computed, and show every value there was.
-    Done { recomputed: u64 },
+    /// So many results were computed, and show every value there was. To be followed by [`Calculations::unmark_done`], unless
+    /// the key has changed again.
+    Done { recomputed: u64, unmarking: Unmarking },
     /// So many results were computed, and there are newer values already.
     Behind { recomputed: u64 },
     /// The key is not there any more.
     Gone,
 }
+
+/// What the state of a key was when its results were up to date.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unmarking(Atom);
 
 /// How much of the results is written.
 enum Extent<'a> {
@@ -108,24 +114,23 @@ impl Calculations {
         change: Option<&Change>,
         now_ms: u64,
     ) -> Result<Refreshed> {
-        match self.settle(account, path, now_ms).await {
-            Ok(_) => {}
-            Err(Error::Calculation(
-                CalculationError::UnknownProject(_)
-                | CalculationError::UnknownDimension(_)
-                | CalculationError::UnknownKey(_),
-            )) => {
-                self.unmark(account, path, None).await?;
-                return Ok(Refreshed::Gone);
-            }
-            Err(error) => return Err(error),
-        }
         let keys = self.keys(path);
-        let standing = self.standing(account, path).await?;
-        let (Some(project), Some(expected)) = (&standing.project.says, &standing.key.says) else {
-            return Ok(Refreshed::Behind { recomputed: 0 });
+        let (standing, shown) = self.standing_and(account, path, Query::Get { key: keys.refreshed() }).await?;
+        let Ok(expected) = standing.there(path) else {
+            self.unmark(account, path, None).await?;
+            return Ok(Refreshed::Gone);
         };
-        let shown = self.ask_one(account, Query::Get { key: keys.refreshed() }).await?.value()?;
+        if !standing.is_in_line(expected) || !expected.unready().is_empty() {
+            match self.settle(account, path, now_ms).await {
+                // What was just settled has another version, and is refreshed as that.
+                Ok(Settled::Ready) => return Ok(Refreshed::Behind { recomputed: 0 }),
+                Ok(Settled::Building) if standing.is_in_line(expected) => {}
+                Ok(Settled::Building) => return Ok(Refreshed::Behind { recomputed: 0 }),
+                Err(error) => return Err(error),
+            }
+        }
+        let Some(project) = &standing.project.says else { return Ok(Refreshed::Behind { recomputed: 0 }) };
+        let shown = shown.value()?;
         let shown_version = shown.as_ref().and_then(Atom::as_int).and_then(|version| u64::try_from(version).ok());
         let extent = match change {
             Some(Change { from, numbers: Some(numbers), .. }) if shown_version.is_some_and(|shown| shown >= *from) => {
@@ -169,8 +174,7 @@ impl Calculations {
         if version < state.version {
             return Ok(Refreshed::Behind { recomputed });
         }
-        self.unmark(account, path, Some(record)).await?;
-        Ok(Refreshed::Done { recomputed })
+        Ok(Refreshed::Done { recomputed, unmarking: Unmarking(record) })
     }
 
     /// The state of a key and the totals that the refresh needs, of one moment.
@@ -222,7 +226,11 @@ impl Calculations {
         Ok(Some((state, record, totals)))
     }
 
-    /// Takes a key off the list of those whose results are old, if its state is still this.
+    /// Takes a key off the list of those whose results are old, if it has not changed since.
+    pub async fn unmark_done(&self, account: Account, path: &KeyPath, unmarking: Unmarking) -> Result<()> {
+        self.unmark(account, path, Some(unmarking.0)).await
+    }
+
     async fn unmark(&self, account: Account, path: &KeyPath, record: Option<Atom>) -> Result<()> {
         let (keys, member) = (self.keys(path), Atom::from(path.to_string()));
         let remove = Op::SortedRemove { key: self.account_keys().pending(), members: vec![member.clone()] };

@@ -18,7 +18,7 @@ use super::Upkeep;
 use crate::clock;
 
 /// From a change to the refresh that shows it, at the least: what comes meanwhile is part of it.
-const BETWEEN_REFRESHES: Duration = Duration::from_millis(400);
+const BETWEEN_REFRESHES: Duration = Duration::from_millis(500);
 /// Between looks at what other servers, or this one before a crash, left to do.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(2);
 /// What is marked for longer than this is not being seen to by whoever marked it.
@@ -86,26 +86,36 @@ impl Refresher {
 
     async fn refresh(&self, upkeep: &Upkeep, account: Account, path: KeyPath, change: Option<Change>) {
         let refreshed = upkeep.calculations.refresh(account, &path, change.as_ref(), clock::now_ms()).await;
-        match refreshed {
-            Ok(Refreshed::Done { recomputed } | Refreshed::Behind { recomputed }) => {
-                metrics::counter!("tickmark_calculation_refreshes_total").increment(1);
-                metrics::counter!("tickmark_calculation_results_total").increment(recomputed);
-                if matches!(refreshed, Ok(Refreshed::Behind { .. })) {
-                    // Whoever was faster has said what they changed; without that everything is written.
-                    self.lock().entry((account, path)).or_insert(None);
-                }
+        let seen_to = match refreshed {
+            Ok(Refreshed::Done { recomputed, unmarking }) => {
+                count(recomputed);
+                // Where it changed again meanwhile, it is still to be refreshed, and the mark may stay.
+                let is_waiting = self.lock().contains_key(&(account, path.clone()));
+                if is_waiting { Ok(()) } else { upkeep.calculations.unmark_done(account, &path, unmarking).await }
             }
-            Ok(Refreshed::Gone) => {}
-            Err(error) => {
-                tracing::warn!(%error, "results of a key are not up to date; trying again");
-                self.lock().entry((account, path)).or_insert(None);
-                sleep(BETWEEN_REFRESHES).await;
+            Ok(Refreshed::Behind { recomputed }) => {
+                count(recomputed);
+                upkeep.ring();
+                // Whoever was faster has said what they changed; without that everything is written.
+                self.lock().entry((account, path.clone())).or_insert(None);
+                Ok(())
             }
+            Ok(Refreshed::Gone) => Ok(()),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = seen_to {
+            tracing::warn!(%error, "results of a key are not up to date; trying again");
+            self.lock().entry((account, path)).or_insert(None);
+            sleep(BETWEEN_REFRESHES).await;
         }
-        upkeep.ring();
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn count(recomputed: u64) {
+    metrics::counter!("tickmark_calculation_refreshes_total").increment(1);
+    metrics::counter!("tickmark_calculation_results_total").increment(recomputed);
 }
