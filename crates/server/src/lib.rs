@@ -30,5 +30,5 @@ pub use context::Context;
 pub use measure::start_counting;
 pub use openapi::document;
 pub use server::Server;
-pub use settings::{AccessSettings, Bounds, JwtSettings, KeySource, Openness, Settings};
+pub use settings::{AccessSettings, Bounds, JwtSettings, KeySource, Openness, Settings, WebhookReach};
 pub use statsd::Statsd;

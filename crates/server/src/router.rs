@@ -58,6 +58,10 @@ fn data() -> OpenApiRouter<Context> {
         .routes(routes!(calculations::show_key, calculations::declare_key, calculations::delete_key))
         .routes(routes!(calculations::show))
         .routes(routes!(calculations::result, calculations::undeclare_key))
+        .routes(routes!(calculations::rules))
+        .routes(routes!(calculations::show_rule, calculations::declare_rule, calculations::delete_rule))
+        .routes(routes!(calculations::alerts))
+        .routes(routes!(calculations::alerts_live))
 }
 
 /// What takes the scope `admin`.

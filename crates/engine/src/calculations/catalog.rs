@@ -115,23 +115,22 @@ impl Calculations {
 
     /// How a key stands.
     pub(super) async fn standing(&self, account: Account, path: &KeyPath) -> Result<Standing> {
-        let key = self.keys(path).refreshed();
-        Ok(self.standing_and(account, path, Query::Kind { key }).await?.0)
+        Ok(self.standing_and(account, path, Vec::new()).await?.0)
     }
 
-    /// How a key stands, and one thing more.
+    /// How a key stands, and what else is asked for.
     pub(super) async fn standing_and(
         &self,
         account: Account,
         path: &KeyPath,
-        more: Query,
-    ) -> Result<(Standing, Reply)> {
+        more: Vec<Query>,
+    ) -> Result<(Standing, std::vec::IntoIter<Reply>)> {
         let keys = [
             self.project_keys(&path.project).record(),
             self.dimension_keys(&path.dimension()).record(),
             self.keys(path).record(),
         ];
-        let queries = keys.iter().map(|key| Query::Get { key: key.clone() }).chain(std::iter::once(more)).collect();
+        let queries = keys.iter().map(|key| Query::Get { key: key.clone() }).chain(more).collect();
         let mut replies = self.ask(account, queries).await?.into_iter();
         let mut next = || replies.next().unwrap_or(Reply::Value(None));
         let standing = Standing {
@@ -139,7 +138,7 @@ impl Calculations {
             dimension: found(&keys[1], next(), Dimension::read)?,
             key: found(&keys[2], next(), State::read)?,
         };
-        Ok((standing, next()))
+        Ok((standing, replies))
     }
 
     /// Puts what lives elsewhere than a key with the rest, or, where it cannot be, writes it first: all of it is harmless

@@ -31,4 +31,10 @@ pub enum CalculationError {
     Time(#[from] TimeError),
     #[error(transparent)]
     Name(#[from] NameError),
+    #[error("there is no rule {0:?} in this project; `GET /v1/projects/{{project}}/rules` lists those there are")]
+    UnknownRule(String),
+    #[error("{0}")]
+    Rule(String),
+    #[error("a project has at most {max} rules")]
+    TooManyRules { max: u64 },
 }

@@ -39,6 +39,11 @@ impl AccountKeys {
         self.own("work")
     }
 
+    /// Alerts to be posted, scored by when.
+    pub(super) fn outbox(self) -> Key {
+        self.own("outbox")
+    }
+
     /// The accounts that have projects; only in the first.
     pub(super) fn accounts(self) -> Key {
         self.own("accounts")
@@ -77,6 +82,11 @@ impl ProjectKeys<'_> {
 
     pub(super) fn alerts(&self) -> Key {
         self.own("alert")
+    }
+
+    /// How posting each alert went.
+    pub(super) fn deliveries(&self) -> Key {
+        self.own("deliveries")
     }
 
     fn own(&self, word: &str) -> Key {

@@ -7,6 +7,7 @@
 //! A write reads what it changes and puts the key's state into a guard; see [`state`]. What is declared later is built from
 //! the values that are there ([`building`]).
 
+mod alert;
 mod building;
 mod calculation;
 mod catalog;
@@ -21,12 +22,15 @@ mod project;
 mod reading;
 mod refresh;
 mod removal;
+mod rule;
 mod state;
 mod total;
 mod values;
+mod watch;
 mod work;
 mod writing;
 
+pub use alert::{ALERTS_MAX, Alert, Delivery, Posting};
 pub use building::{BUILD_PAGE, INLINE_VALUES_MAX, Settled};
 pub use calculation::Calculation;
 pub use catalog::{Calculations, Part, Writing};
@@ -38,5 +42,6 @@ pub use name::{DimensionPath, KeyPath, PartName};
 pub use outcome::{Figures, Outcome};
 pub use project::{Gaps, Project};
 pub use refresh::{Change, Refreshed, TOUCHED_MAX, Unmarking};
+pub use rule::{Field, Operator, RULES_MAX, Rule, Webhook};
 pub use values::{Incoming, VALUES_MAX, Values};
 pub use work::{LEASE_MS, Work};

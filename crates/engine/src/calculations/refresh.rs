@@ -10,6 +10,7 @@ use std::collections::HashSet;
 use tickmark_stats::Interval;
 use tickmark_store::{Account, Atom, Batch, Error as StoreError, Guard, Op, Placement, Query, Reply};
 
+use super::alert::read_rules;
 use super::building::Settled;
 use super::catalog::{Calculations, foreign, found};
 use super::keys::Keys;
@@ -17,6 +18,7 @@ use super::outcome::{Outcome, figures};
 use super::reading::in_order;
 use super::state::State;
 use super::total::Total;
+use super::watch::Watch;
 use super::{Calculation, KeyPath, Project};
 use crate::{Error, Result};
 
@@ -82,6 +84,9 @@ pub enum Refreshed {
     Gone,
 }
 
+/// A key's state, its record, the totals of its intervals, and the sides of its rules.
+type Fresh = (State, Atom, Vec<(Interval, Vec<(i64, Total)>)>, Vec<Option<Atom>>);
+
 /// What the state of a key was when its results were up to date.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unmarking(Atom);
@@ -115,7 +120,16 @@ impl Calculations {
         now_ms: u64,
     ) -> Result<Refreshed> {
         let keys = self.keys(path);
-        let (standing, shown) = self.standing_and(account, path, Query::Get { key: keys.refreshed() }).await?;
+        let rules = self.project_keys(&path.project).rules();
+        let more = vec![
+            Query::Get { key: keys.refreshed() },
+            Query::HashAll { key: keys.fired() },
+            Query::HashAll { key: rules.clone() },
+        ];
+        let (standing, mut more) = self.standing_and(account, path, more).await?;
+        let mut next = || more.next().unwrap_or(Reply::Value(None));
+        let (shown, left_over) = (next().value()?, next().fields()?);
+        let rules = read_rules(&rules, next())?;
         let Ok(expected) = standing.there(path) else {
             self.unmark(account, path, None).await?;
             return Ok(Refreshed::Gone);
@@ -123,14 +137,14 @@ impl Calculations {
         if !standing.is_in_line(expected) || !expected.unready().is_empty() {
             match self.settle(account, path, now_ms).await {
                 // What was just settled has another version, and is refreshed as that.
-                Ok(Settled::Ready) => return Ok(Refreshed::Behind { recomputed: 0 }),
                 Ok(Settled::Building) if standing.is_in_line(expected) => {}
-                Ok(Settled::Building) => return Ok(Refreshed::Behind { recomputed: 0 }),
+                Ok(_) => return Ok(Refreshed::Behind { recomputed: 0 }),
                 Err(error) => return Err(error),
             }
         }
         let Some(project) = &standing.project.says else { return Ok(Refreshed::Behind { recomputed: 0 }) };
-        let shown = shown.value()?;
+        self.list_fired(account, path, left_over, now_ms).await?;
+        let watch = Watch::of(rules, path, expected);
         let shown_version = shown.as_ref().and_then(Atom::as_int).and_then(|version| u64::try_from(version).ok());
         let extent = match change {
             Some(Change { from, numbers: Some(numbers), .. }) if shown_version.is_some_and(|shown| shown >= *from) => {
@@ -138,8 +152,8 @@ impl Calculations {
             }
             _ => Extent::All,
         };
-        let read = self.read_totals(account, &keys, expected, &extent).await?;
-        let Some((state, record, totals)) = read else { return Ok(Refreshed::Behind { recomputed: 0 }) };
+        let read = self.read_totals(account, &keys, expected, &extent, (&watch, project)).await?;
+        let Some((state, record, totals, sides)) = read else { return Ok(Refreshed::Behind { recomputed: 0 }) };
         if state.effective != expected.effective || state.ready != expected.ready {
             return Ok(Refreshed::Behind { recomputed: 0 });
         }
@@ -148,13 +162,19 @@ impl Calculations {
             (Extent::Touched(_), Some(change)) => state.version.min(change.to),
             _ => state.version,
         };
-        let mut recomputed = 0;
+        let (mut recomputed, mut fired, mut crossings) = (0, Vec::new(), Batch::new());
+        let watch = watch.with_sides(sides);
         let mut writer = Writer { calculations: self, account, keys: &keys, shown, ops: Vec::new(), fields: 0 };
         for (interval, totals) in &totals {
             let touched = extent.touched(*interval);
             for calculation in Calculation::ALL.into_iter().filter(|one| state.effective.contains(*one, *interval)) {
                 recomputed += 1;
                 let key = keys.results(calculation, *interval);
+                if !watch.is_empty() {
+                    let outcome = outcome(calculation, *interval, totals, project);
+                    let of = (path, &keys);
+                    fired.extend(watch.look(&outcome, calculation, of, state.version, now_ms, &mut crossings));
+                }
                 match &touched {
                     Some(touched) if calculation.is_per_interval() => {
                         let those = totals.iter().filter(|(number, _)| touched.contains(number)).cloned();
@@ -168,9 +188,10 @@ impl Calculations {
                 }
             }
         }
-        if !writer.end(version).await? {
+        if !writer.end(version, crossings).await? {
             return Ok(Refreshed::Behind { recomputed });
         }
+        self.list_fired(account, path, fired, now_ms).await?;
         if version < state.version {
             return Ok(Refreshed::Behind { recomputed });
         }
@@ -184,7 +205,8 @@ impl Calculations {
         keys: &Keys,
         state: &State,
         extent: &Extent<'_>,
-    ) -> Result<Option<(State, Atom, Vec<(Interval, Vec<(i64, Total)>)>)>> {
+        (watch, project): (&Watch, &Project),
+    ) -> Result<Option<Fresh>> {
         let intervals: Vec<_> = state.ready.common(state.effective.all_intervals()).iter().collect();
         let mut queries = vec![Query::Get { key: keys.record() }];
         let mut asked = Vec::new();
@@ -193,7 +215,10 @@ impl Calculations {
             let pairs = state.effective.pairs().filter(|(_, of)| *of == interval);
             let is_per_interval = pairs.map(|(calculation, _)| calculation).all(Calculation::is_per_interval);
             let touched = extent.touched(interval).filter(|_| is_per_interval);
-            let numbers = touched.map(|numbers| numbers.into_iter().collect::<Vec<_>>());
+            let numbers = touched.map(|mut numbers| {
+                numbers.extend(watch.numbers(interval, &project.calendar, state.newest));
+                numbers.into_iter().collect::<Vec<_>>()
+            });
             queries.push(match numbers.clone() {
                 Some(numbers) => {
                     Query::HashGetMany { key: key.clone(), fields: numbers.into_iter().map(Atom::Int).collect() }
@@ -201,6 +226,9 @@ impl Calculations {
                 None => Query::HashAll { key: key.clone() },
             });
             asked.push((interval, key, numbers));
+        }
+        if !watch.is_empty() {
+            queries.push(Query::HashGetMany { key: keys.sides(), fields: watch.fields() });
         }
         let mut replies = self.ask(account, queries).await?.into_iter();
         let mut next = || replies.next().unwrap_or(Reply::Value(None));
@@ -223,7 +251,8 @@ impl Calculations {
             };
             totals.push((interval, these));
         }
-        Ok(Some((state, record, totals)))
+        let sides = if watch.is_empty() { Vec::new() } else { next().values()? };
+        Ok(Some((state, record, totals, sides)))
     }
 
     /// Takes a key off the list of those whose results are old, if it has not changed since.
@@ -273,24 +302,26 @@ impl Writer<'_> {
             self.ops.push(Op::HashSet { key: key.clone(), fields: page.to_vec() });
             self.fields += page.len();
             if self.fields >= FIELDS_MAX {
-                self.commit(None).await?;
+                self.commit(None, Vec::new()).await?;
             }
         }
         Ok(())
     }
 
     /// Writes the rest, and of which version it all is. Answers whether nobody else was faster.
-    async fn end(mut self, version: u64) -> Result<bool> {
-        match self.commit(Some(version)).await {
+    async fn end(mut self, version: u64, crossings: Batch) -> Result<bool> {
+        self.ops.extend(crossings.ops);
+        match self.commit(Some(version), crossings.guards).await {
             Ok(()) => Ok(true),
             Err(Error::Store(StoreError::GuardFailed { .. })) => Ok(false),
             Err(error) => Err(error),
         }
     }
 
-    async fn commit(&mut self, version: Option<u64>) -> Result<()> {
+    async fn commit(&mut self, version: Option<u64>, guards: Vec<Guard>) -> Result<()> {
         let key = self.keys.refreshed();
         let mut batch = Batch::new().guard(Guard::Value { key: key.clone(), is: self.shown.clone() });
+        batch.guards.extend(guards);
         batch.ops = std::mem::take(&mut self.ops);
         self.fields = 0;
         if let Some(version) = version {

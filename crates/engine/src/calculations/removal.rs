@@ -143,8 +143,15 @@ impl Calculations {
             Batch::new().op(Op::SortedRemove { key: all.project_index(), members }),
         ];
         self.precede(account, unlist, &mut writing).await?;
-        let gone =
-            [keys.record(), keys.dimensions(), keys.dimension_index(), keys.rules(), keys.alert_index(), keys.alerts()];
+        let gone = [
+            keys.record(),
+            keys.dimensions(),
+            keys.dimension_index(),
+            keys.rules(),
+            keys.alert_index(),
+            keys.alerts(),
+            keys.deliveries(),
+        ];
         let batch = Batch::from(gone.map(|key| Op::Delete { key }).to_vec());
         writing.parts.push(Part { tag: name.to_string(), batch });
         Ok(writing)

@@ -44,6 +44,7 @@ pub(super) const NUMBERS: &[Number] = &[
     number("tickmark_calculation_refreshes_total", Counter, &[], "Times a key's results were brought up to date"),
     number("tickmark_calculation_results_total", Counter, &[], "Results computed for that"),
     number("tickmark_calculation_works_total", Counter, &[], "Large keys built and declarations carried to keys"),
+    number("tickmark_webhook_failures_total", Counter, &[], "Times an alert was not taken by its webhook"),
     number("tickmark_commit_seconds", Histogram, &[], "Time until a batch was as durable as configured, on any store"),
     number("tickmark_commit_operations", Histogram, &[], "Operations in a batch, on any store"),
     number("tickmark_commit_guards_failed_total", Counter, &[], "Batches not written because what they rest on had changed"),

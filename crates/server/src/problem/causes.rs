@@ -57,6 +57,9 @@ impl From<CalculationError> for Problem {
             CalculationError::TooManyLabels { .. } => Word::TooManyPoints,
             CalculationError::FromAfterTo => Word::FromAfterTo,
             CalculationError::NotFinite(_) => Word::NotFinite,
+            CalculationError::UnknownRule(_) => Word::UnknownRule,
+            CalculationError::Rule(_) => Word::BadRule,
+            CalculationError::TooManyRules { .. } => Word::TooManyRules,
             CalculationError::Time(error) => return error.into(),
             CalculationError::Name(error) => return error.into(),
         };

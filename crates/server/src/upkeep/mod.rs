@@ -1,7 +1,9 @@
 //! What a server does for calculations when nobody is waiting: results are brought up to date, declarations worked in.
 
+mod deliverer;
 mod refresher;
 mod turns;
+mod webhook;
 mod worker;
 
 use std::collections::HashSet;
@@ -12,8 +14,10 @@ use tickmark_store::{Account, Store};
 use tokio::sync::{Notify, watch};
 
 use crate::flag::raised;
+use crate::settings::WebhookReach;
 use refresher::Refresher;
 pub(crate) use turns::Turns;
+pub(crate) use webhook::{AlertView, Target};
 
 /// The calculations of a store, and what is to be done for them.
 #[derive(Debug)]
@@ -66,12 +70,13 @@ impl Upkeep {
     }
 
     /// Works until the server stops.
-    pub(crate) async fn run(self: Arc<Self>, mut stopped: watch::Receiver<bool>) {
+    pub(crate) async fn run(self: Arc<Self>, reach: WebhookReach, mut stopped: watch::Receiver<bool>) {
         let ends = raised(&mut stopped);
         tokio::select! {
             () = ends => {}
             () = self.refresher.run(&self) => {}
             () = worker::run(&self) => {}
+            () = deliverer::run(&self, reach) => {}
         }
     }
 
@@ -79,6 +84,10 @@ impl Upkeep {
         if let Ok(accounts) = self.calculations.noted_accounts().await {
             self.lock_accounts().extend(accounts);
         }
+        self.accounts()
+    }
+
+    fn accounts(&self) -> Vec<Account> {
         self.lock_accounts().iter().copied().collect()
     }
 

@@ -139,7 +139,7 @@ async fn walk(server: &Running) {
             walked += 1;
             let filled = path.replace("{repo}", "secret").replace("{name}", "secret").replace("{id}", &token_id);
             let filled = filled.replace("{project}", "secret").replace("{dimension}", "d").replace("{key}", "k");
-            let filled = filled.replace("{calculation}", "count").replace("{interval}", "days");
+            let filled = filled.replace("{calculation}", "count").replace("{interval}", "days").replace("{rule}", "r");
             assert!(!filled.contains('{'), "say here what a parameter of {path} is");
             let method = method.to_uppercase();
             let answer = send(nobody.request(&method, &filled)).await;

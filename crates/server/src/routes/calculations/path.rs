@@ -48,6 +48,18 @@ impl<S: Sync + Send> FromRequestParts<S> for OfKey {
     }
 }
 
+/// A rule of the project.
+#[derive(Clone, Debug)]
+pub(crate) struct OfRule(pub(crate) PartName);
+
+impl<S: Sync + Send> FromRequestParts<S> for OfRule {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
+        Ok(Self(name(&parameters(parts, state).await?, "rule")?))
+    }
+}
+
 impl<S: Sync + Send> FromRequestParts<S> for OfCalculation {
     type Rejection = Problem;
 

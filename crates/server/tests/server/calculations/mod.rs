@@ -8,6 +8,7 @@ mod model;
 mod refreshing;
 mod refusing;
 mod removing;
+mod rules;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
