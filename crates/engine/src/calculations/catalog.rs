@@ -67,9 +67,17 @@ impl Calculations {
         Ok(found.ok_or_else(|| CalculationError::UnknownProject(name.to_string()))?)
     }
 
+    /// The tags of the parts that [`Calculations::keep`] will make of these values, where that matters.
+    pub fn tags(&self, values: &super::Values) -> Vec<String> {
+        match self.placement() {
+            Placement::Together => Vec::new(),
+            Placement::ByTag => values.paths().map(KeyPath::joined).collect(),
+        }
+    }
+
     /// The tag of what belongs to a key.
-    pub fn tag(path: &KeyPath) -> String {
-        path.to_string()
+    pub(super) fn tag(path: &KeyPath) -> String {
+        path.joined()
     }
 
     pub(super) fn placement(&self) -> Placement {

@@ -52,8 +52,13 @@ impl Intervals {
 /// `weeks+months`, or `-` for none.
 impl fmt::Display for Intervals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.iter().map(Interval::as_str).collect();
-        f.write_str(if names.is_empty() { "-".to_owned() } else { names.join("+") }.as_str())
+        let mut separator = "";
+        for interval in self.iter() {
+            f.write_str(separator)?;
+            f.write_str(interval.as_str())?;
+            separator = "+";
+        }
+        if self.is_empty() { f.write_str("-") } else { Ok(()) }
     }
 }
 
@@ -121,9 +126,12 @@ impl Declaration {
 /// `count=weeks+months,average=days`, or `-` for nothing.
 impl fmt::Display for Declaration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parts: Vec<_> =
-            self.calculations().map(|(calculation, intervals)| format!("{calculation}={intervals}")).collect();
-        f.write_str(if parts.is_empty() { "-".to_owned() } else { parts.join(",") }.as_str())
+        let mut separator = "";
+        for (calculation, intervals) in self.calculations() {
+            write!(f, "{separator}{}={intervals}", calculation.as_str())?;
+            separator = ",";
+        }
+        if separator.is_empty() { f.write_str("-") } else { Ok(()) }
     }
 }
 

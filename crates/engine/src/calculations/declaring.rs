@@ -154,7 +154,8 @@ impl Calculations {
             batch.ops.extend(state::shown(&keys, standing.key.says.as_ref(), &state));
             before.push(self.pending(vec![(Atom::from(path.to_string()), now_ms as f64)]));
             self.precede(account, before, &mut writing).await?;
-            let change = Change { path: path.clone(), from: old.version, to: state.version, numbers: None };
+            let change =
+                Change { path: std::sync::Arc::new(path.clone()), from: old.version, to: state.version, numbers: None };
             writing.changes.push(change);
             writing.parts.push(Part { tag: Self::tag(path), batch });
             Ok((Declared { writing, is_new }, own, state.effective))

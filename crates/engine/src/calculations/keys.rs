@@ -137,7 +137,7 @@ pub(super) struct Keys {
 
 impl Keys {
     pub(super) fn of(placement: Placement, path: &KeyPath) -> Self {
-        Self { placement, tag: path.to_string() }
+        Self { placement, tag: path.joined() }
     }
 
     pub(super) fn record(&self) -> Key {
@@ -174,19 +174,24 @@ impl Keys {
     }
 
     pub(super) fn values(&self) -> Key {
-        self.placement.key("hash", &self.tag, "values")
+        self.joined(&["hash"], &["values"])
     }
 
     pub(super) fn results(&self, calculation: Calculation, interval: Interval) -> Key {
-        self.placement.key("hash", &self.tag, &format!("{calculation}:{interval}"))
+        self.joined(&["hash"], &[calculation.as_str(), interval.as_str()])
     }
 
     pub(super) fn calculations(&self) -> Key {
-        self.placement.key("set", &self.tag, "calculations")
+        self.joined(&["set"], &["calculations"])
     }
 
     pub(super) fn intervals(&self, calculation: Calculation) -> Key {
-        self.placement.key("set", &self.tag, &format!("{calculation}:intervals"))
+        self.joined(&["set"], &[calculation.as_str(), "intervals"])
+    }
+
+    /// `P:D:K`
+    pub(super) fn tag(&self) -> &str {
+        &self.tag
     }
 
     /// Every key there may be, to be deleted.
@@ -210,7 +215,30 @@ impl Keys {
     }
 
     fn own(&self, word: &str, rest: &str) -> Key {
-        self.placement.key(&format!("tm:calc:{word}"), &self.tag, rest)
+        let after = [rest];
+        self.joined(&["tm:calc", word], if rest.is_empty() { &[] } else { &after })
+    }
+
+    /// As [`Placement::key`] has it, in one piece: a request may need ten thousand.
+    fn joined(&self, before: &[&str], after: &[&str]) -> Key {
+        let parts = before.iter().chain(after);
+        let mut key = Vec::with_capacity(self.tag.len() + 2 + parts.map(|part| part.len() + 1).sum::<usize>());
+        for part in before {
+            key.extend_from_slice(part.as_bytes());
+            key.push(b':');
+        }
+        let braces: [&[u8]; 2] = match self.placement {
+            Placement::Together => [b"", b""],
+            Placement::ByTag => [b"{", b"}"],
+        };
+        key.extend_from_slice(braces[0]);
+        key.extend_from_slice(self.tag.as_bytes());
+        key.extend_from_slice(braces[1]);
+        for part in after {
+            key.push(b':');
+            key.extend_from_slice(part.as_bytes());
+        }
+        Key::from(key)
     }
 }
 
@@ -240,6 +268,8 @@ mod tests {
             assert_eq!(keys.values(), Key::from(values));
             assert_eq!(keys.results(Calculation::Count, Interval::Months), Key::from(months));
             assert_eq!(keys.intervals(Calculation::Sum), Key::from(intervals));
+            assert_eq!(keys.record(), placement.key("tm:calc:key", "2:job-skills:python", ""));
+            assert_eq!(keys.totals(Interval::Days), placement.key("tm:calc:totals", "2:job-skills:python", "days"));
             let mut all = keys.all();
             let len = all.len();
             all.sort();

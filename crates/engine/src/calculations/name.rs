@@ -51,6 +51,11 @@ impl DimensionPath {
 }
 
 impl KeyPath {
+    /// `P:D:K`
+    pub(super) fn joined(&self) -> String {
+        [self.project.as_str(), self.dimension.as_str(), self.key.as_str()].join(":")
+    }
+
     pub fn dimension(&self) -> DimensionPath {
         DimensionPath { project: self.project.clone(), dimension: self.dimension.clone() }
     }

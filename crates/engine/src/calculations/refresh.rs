@@ -6,6 +6,7 @@
 //! newer one.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use tickmark_stats::Interval;
 use tickmark_store::{Account, Atom, Batch, Error as StoreError, Guard, Op, Placement, Query, Reply};
@@ -30,7 +31,7 @@ const FIELDS_MAX: usize = 200_000;
 /// What a write changed.
 #[derive(Clone, Debug)]
 pub struct Change {
-    pub path: KeyPath,
+    pub path: Arc<KeyPath>,
     /// The versions of the key before and after.
     pub(super) from: u64,
     pub(super) to: u64,

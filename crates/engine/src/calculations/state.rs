@@ -4,6 +4,8 @@
 //! it has none); the generations of the project and the dimension it was last brought in line with; what is declared for the
 //! key; what is calculated for it, its dimension's declaration included; and the intervals whose totals are complete.
 
+use std::fmt::Write;
+
 use tickmark_store::{Atom, Op};
 
 use super::keys::Keys;
@@ -55,14 +57,21 @@ impl State {
 
     pub(super) fn write(&self) -> Atom {
         let Self { version, newest, basis: Basis { project, dimension }, own, effective, ready } = self;
-        Atom::from(format!("{version} {newest} {project}.{dimension} {own} {effective} {ready}"))
+        let mut text = String::with_capacity(160);
+        let _ = write!(text, "{version} {newest} {project}.{dimension} {own} {effective} {ready}");
+        // Never the spelling of a number: it has spaces.
+        Atom::Bytes(text.into_bytes().into())
     }
 
     /// `None` for what no [`State::write`] wrote.
     pub(super) fn read(atom: &Atom) -> Option<Self> {
         let text = atom.as_str()?;
-        let words: Vec<_> = text.split(' ').collect();
-        let [version, newest, basis, own, effective, ready] = words[..] else { return None };
+        let mut words = text.split(' ');
+        let (version, newest, basis) = (words.next()?, words.next()?, words.next()?);
+        let (own, effective, ready) = (words.next()?, words.next()?, words.next()?);
+        if words.next().is_some() {
+            return None;
+        }
         let (project, dimension) = basis.split_once('.')?;
         Some(Self {
             version: version.parse().ok()?,

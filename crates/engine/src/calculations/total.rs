@@ -80,7 +80,8 @@ impl Total {
     }
 
     pub(super) fn write(&self) -> Atom {
-        let mut text = self.count.to_string();
+        let mut text = String::with_capacity(32);
+        text.push_str(itoa::Buffer::new().format(self.count));
         for part in &self.parts {
             let _ =
                 if (1e-5..1e17).contains(&part.abs()) { write!(text, " {part}") } else { write!(text, " {part:e}") };

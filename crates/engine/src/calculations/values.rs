@@ -27,7 +27,7 @@ pub struct Incoming {
 
 #[derive(Debug)]
 pub(super) struct Slot {
-    pub(super) path: KeyPath,
+    pub(super) path: Arc<KeyPath>,
     /// Microseconds and value.
     pub(super) values: Vec<(i64, f64)>,
 }
@@ -107,7 +107,8 @@ impl Incoming {
         }
         let (dimension, key) = (PartName::parse(dimension)?, PartName::parse(key)?);
         let number = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
-        self.slots.push(Slot { path: KeyPath { project: self.project.clone(), dimension, key }, values: Vec::new() });
+        let path = Arc::new(KeyPath { project: self.project.clone(), dimension, key });
+        self.slots.push(Slot { path, values: Vec::new() });
         let (slots, hashes) = (&self.slots, &self.hashes);
         self.by_name.insert_unique(hash, number, |slot| {
             let path = &slots[*slot as usize].path;
@@ -126,7 +127,7 @@ impl Values {
 
     /// The keys that have a value.
     pub fn paths(&self) -> impl Iterator<Item = &KeyPath> {
-        self.slots.iter().map(|slot| &slot.path)
+        self.slots.iter().map(|slot| &*slot.path)
     }
 }
 

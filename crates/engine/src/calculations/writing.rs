@@ -6,9 +6,9 @@
 use std::collections::HashMap;
 
 use tickmark_stats::{Interval, Timestamp, WallClock};
-use tickmark_store::{Account, AddWhen, Atom, Batch, Guard, Key, Op, Query, Reply};
+use tickmark_store::{Account, AddWhen, Atom, Batch, Guard, Key, Op, Placement, Query, Reply};
 
-use super::catalog::{Calculations, Dimension, Found, Part, Standing, Writing, foreign, found};
+use super::catalog::{Calculations, Dimension, Found, Part, Writing, foreign, found};
 use super::keys::{Keys, PROJECTS};
 use super::outcome::number;
 use super::project::{Use, next_generation};
@@ -56,24 +56,27 @@ impl Calculations {
         if values.slots.is_empty() {
             return Ok(writing);
         }
-        let standings = self.standings(account, values).await?;
-        let grounds = self.grounds(account, values, &standings, now_ms, &mut writing).await?;
+        let known = self.known(account, values).await?;
+        let grounds = self.grounds(account, values, &known, now_ms, &mut writing).await?;
         let mut clock = values.settings.calendar.wall_clock();
         let drafts: Vec<_> = values
             .slots
             .iter()
-            .zip(standings)
-            .map(|(slot, standing)| {
+            .zip(known.keys)
+            .map(|(slot, old)| {
                 let dimension = grounds.dimensions[&slot.path.dimension];
-                Draft::new(self.keys(&slot.path), slot, standing, (grounds.generation, dimension), &mut clock)
+                Draft::new(self.keys(&slot.path), slot, old, (grounds.generation, dimension), &mut clock)
             })
             .collect();
         let queries = drafts.iter().flat_map(Draft::queries).collect();
         let mut replies = self.ask(account, queries).await?.into_iter();
         let mut marks = Vec::new();
         for draft in drafts {
-            let mark = Atom::from(draft.slot.path.to_string());
-            let tag = Self::tag(&draft.slot.path);
+            let tag = match self.placement() {
+                Placement::Together => String::new(),
+                Placement::ByTag => draft.keys.tag().to_owned(),
+            };
+            let mark = Atom::from(draft.keys.tag());
             let (batch, change) = draft.batch(&mut replies)?;
             if let Some(change) = change {
                 marks.push((mark, now_ms as f64));
@@ -94,33 +97,25 @@ impl Calculations {
         Batch::new().op(Op::SortedAdd { key: self.account_keys().pending(), when: AddWhen::IfNew, members })
     }
 
-    async fn standings(&self, account: Account, values: &Values) -> Result<Vec<Standing>> {
-        let mut dimensions: Vec<&PartName> = Vec::new();
-        let mut numbers: HashMap<&PartName, usize> = HashMap::default();
-        for slot in &values.slots {
-            numbers.entry(&slot.path.dimension).or_insert_with(|| {
-                dimensions.push(&slot.path.dimension);
-                dimensions.len() - 1
-            });
-        }
+    /// Everything that is known of what the values are for, of one moment.
+    async fn known<'a>(&self, account: Account, values: &'a Values) -> Result<Known<'a>> {
+        let mut names: Vec<&PartName> = values.slots.iter().map(|slot| &slot.path.dimension).collect();
+        names.dedup();
+        names.sort_unstable();
+        names.dedup();
+        let path = |name: &PartName| DimensionPath { project: values.project.clone(), dimension: name.clone() };
         let project_key = self.project_keys(&values.project).record();
-        let path =
-            |dimension: &PartName| DimensionPath { project: values.project.clone(), dimension: dimension.clone() };
-        let dimension_keys: Vec<_> =
-            dimensions.iter().map(|dimension| self.dimension_keys(&path(dimension)).record()).collect();
+        let dimension_keys: Vec<_> = names.iter().map(|name| self.dimension_keys(&path(name)).record()).collect();
         let key_keys: Vec<_> = values.slots.iter().map(|slot| self.keys(&slot.path).record()).collect();
         let all = std::iter::once(&project_key).chain(&dimension_keys).chain(&key_keys);
         let mut replies =
             self.ask(account, all.map(|key| Query::Get { key: key.clone() }).collect()).await?.into_iter();
         let mut next = || replies.next().unwrap_or(Reply::Value(None));
         let project = found(&project_key, next(), Project::read)?;
-        let dimensions =
-            dimension_keys.iter().map(|key| found(key, next(), Dimension::read)).collect::<Result<Vec<_>>>()?;
-        let standing = |(slot, key): (&Slot, _)| {
-            let dimension = dimensions[numbers[&slot.path.dimension]].clone();
-            Ok(Standing { project: project.clone(), dimension, key: found(key, next(), State::read)? })
-        };
-        values.slots.iter().zip(&key_keys).map(standing).collect()
+        let of_name = |(name, key)| Ok((name, found(key, next(), Dimension::read)?));
+        let dimensions = names.into_iter().zip(&dimension_keys).map(of_name).collect::<Result<_>>()?;
+        let keys = key_keys.iter().map(|key| found(key, next(), State::read)).collect::<Result<_>>()?;
+        Ok(Known { project, dimensions, keys })
     }
 
     /// Sees to it that the project and the dimensions are there and everything new is listed.
@@ -128,22 +123,20 @@ impl Calculations {
         &self,
         account: Account,
         values: &'a Values,
-        standings: &[Standing],
+        known: &Known<'a>,
         now_ms: u64,
         writing: &mut Writing,
     ) -> Result<Grounds<'a>> {
-        let (mut before, mut listed) = (Vec::new(), HashMap::new());
-        let mut new_keys: HashMap<&PartName, Vec<Atom>> = HashMap::default();
-        for (slot, standing) in values.slots.iter().zip(standings) {
-            listed.entry(&slot.path.dimension).or_insert_with(|| standing.dimension.clone());
-            if standing.key.says.is_none() {
+        let mut before = Vec::new();
+        let mut new_keys: HashMap<&PartName, Vec<Atom>> = HashMap::new();
+        for (slot, key) in values.slots.iter().zip(&known.keys) {
+            if key.says.is_none() {
                 new_keys.entry(&slot.path.dimension).or_default().push(Atom::from(slot.path.key.as_str()));
             }
         }
-        let project = &standings[0].project;
-        let generation = self.use_project(project, values, now_ms, &mut before, !new_keys.is_empty())?;
-        let dimensions = listed.into_iter().map(|(name, found)| {
-            let path = DimensionPath { project: values.project.clone(), dimension: name.clone() };
+        let generation = self.use_project(&known.project, values, now_ms, &mut before, !new_keys.is_empty())?;
+        let dimensions = known.dimensions.iter().map(|(name, found)| {
+            let path = DimensionPath { project: values.project.clone(), dimension: (*name).clone() };
             let dimension = found.says.unwrap_or_else(|| {
                 let dimension = Dimension { generation: now_ms, ..Dimension::default() };
                 before.extend(self.new_dimension(&path, &dimension));
@@ -152,7 +145,7 @@ impl Calculations {
             if let Some(keys) = new_keys.remove(name) {
                 before.push(self.new_keys(&path, keys));
             }
-            (name, dimension)
+            (*name, dimension)
         });
         let dimensions = dimensions.collect();
         self.precede(account, before, writing).await?;
@@ -176,7 +169,7 @@ impl Calculations {
         let key = self.project_keys(&values.project).record();
         let guard = Guard::Value { key: key.clone(), is: project.record.clone() };
         if project.record.is_some() && says.used == Use::Used {
-            if has_new_keys && self.placement() == tickmark_store::Placement::Together {
+            if has_new_keys && self.placement() == Placement::Together {
                 before.push(Batch::new().guard(guard));
             }
             return Ok(says.generation);
@@ -220,6 +213,14 @@ impl Calculations {
     }
 }
 
+/// What was read before anything is planned.
+struct Known<'a> {
+    project: Found<Project>,
+    dimensions: Vec<(&'a PartName, Found<Dimension>)>,
+    /// In the order of the values.
+    keys: Vec<Found<State>>,
+}
+
 struct Grounds<'a> {
     /// Of the project.
     generation: u64,
@@ -230,11 +231,10 @@ impl<'a> Draft<'a> {
     fn new(
         keys: Keys,
         slot: &'a Slot,
-        standing: Standing,
+        old: Found<State>,
         (project, dimension): (u64, Dimension),
         clock: &mut WallClock<'_>,
     ) -> Self {
-        let old = standing.key;
         let read = old.says.clone().unwrap_or_else(State::empty);
         let basis = state::Basis { project, dimension: dimension.generation };
         let state = if old.says.is_some() && read.basis == basis {
@@ -303,9 +303,10 @@ impl<'a> Draft<'a> {
             };
             batch.push(Op::HashSet { key: keys.values(), fields: changed.iter().map(field).collect() });
         }
-        batch.push(Op::Set { key: keys.record(), value: state.write() });
+        let record = keys.record();
+        batch.push(Op::Set { key: record.clone(), value: state.write() });
         let is_same = old.says.as_ref().is_some_and(|old| old.effective == state.effective && old.basis == state.basis);
-        batch.guards.push(Guard::Value { key: keys.record(), is: old.record });
+        batch.guards.push(Guard::Value { key: record, is: old.record });
         let change = Change { path: slot.path.clone(), from, to: state.version, numbers: is_same.then_some(numbers) };
         Ok((batch, Some(change)))
     }

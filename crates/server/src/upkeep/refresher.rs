@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -30,7 +30,7 @@ const WAITING_MAX: usize = 200_000;
 /// Keys refreshed at once: so many commits share a sync.
 const AT_ONCE: usize = 64;
 
-type Waiting = HashMap<(Account, KeyPath), Option<Change>>;
+type Waiting = HashMap<(Account, Arc<KeyPath>), Option<Change>>;
 
 #[derive(Debug, Default)]
 pub(super) struct Refresher {
@@ -42,7 +42,7 @@ impl Refresher {
         let mut waiting = self.lock();
         for change in changes {
             let is_full = waiting.len() >= WAITING_MAX;
-            match waiting.entry((account, change.path.clone())) {
+            match waiting.entry((account, Arc::clone(&change.path))) {
                 Entry::Occupied(mut known) => {
                     if let Some(known) = known.get_mut() {
                         known.merge(change);
@@ -79,25 +79,25 @@ impl Refresher {
             let Ok(left) = upkeep.calculations.left_pending(account, before, LEFT_MAX).await else { continue };
             let mut waiting = self.lock();
             for path in left.into_iter().take(WAITING_MAX.saturating_sub(waiting.len())) {
-                waiting.entry((account, path)).or_insert(None);
+                waiting.entry((account, Arc::new(path))).or_insert(None);
             }
         }
     }
 
-    async fn refresh(&self, upkeep: &Upkeep, account: Account, path: KeyPath, change: Option<Change>) {
+    async fn refresh(&self, upkeep: &Upkeep, account: Account, path: Arc<KeyPath>, change: Option<Change>) {
         let refreshed = upkeep.calculations.refresh(account, &path, change.as_ref(), clock::now_ms()).await;
         let seen_to = match refreshed {
             Ok(Refreshed::Done { recomputed, unmarking }) => {
                 count(recomputed);
                 // Where it changed again meanwhile, it is still to be refreshed, and the mark may stay.
-                let is_waiting = self.lock().contains_key(&(account, path.clone()));
+                let is_waiting = self.lock().contains_key(&(account, Arc::clone(&path)));
                 if is_waiting { Ok(()) } else { upkeep.calculations.unmark_done(account, &path, unmarking).await }
             }
             Ok(Refreshed::Behind { recomputed }) => {
                 count(recomputed);
                 upkeep.ring();
                 // Whoever was faster has said what they changed; without that everything is written.
-                self.lock().entry((account, path.clone())).or_insert(None);
+                self.lock().entry((account, Arc::clone(&path))).or_insert(None);
                 Ok(())
             }
             Ok(Refreshed::Gone) => Ok(()),

@@ -1,13 +1,13 @@
 //! Keeping values, and reading them back.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
-use tickmark_engine::calculations::{Calculations, Change};
+use tickmark_engine::calculations::Change;
 use tickmark_stats::Timestamp;
 use utoipa::{IntoParams, ToSchema};
 
@@ -98,7 +98,7 @@ pub(crate) async fn add(
     let (once, values) =
         if is_small { reading() } else { tokio::task::spawn_blocking(reading).await.map_err(defect)? }?;
     let answer = Answer::json(StatusCode::OK, &Accepted { accepted: values.count() })?;
-    let tags: Vec<_> = values.paths().map(Calculations::tag).collect();
+    let tags = calculations.tags(&values);
     let changes = Mutex::new(HashMap::new());
     let turn = upkeep.turns().take(account, values.paths()).await;
     let keeping = || async {
@@ -106,7 +106,7 @@ pub(crate) async fn add(
         let mut changes = changes.lock().unwrap_or_else(PoisonError::into_inner);
         // Planned before, because a guard failed: what was not written must not pass for what someone else wrote.
         changes.values_mut().for_each(Change::doubt);
-        changes.extend(writing.changes.drain(..).map(|change| (change.path.clone(), change)));
+        changes.extend(writing.changes.drain(..).map(|change| (Arc::clone(&change.path), change)));
         drop(changes);
         Ok(plan(writing, answer.clone()))
     };
