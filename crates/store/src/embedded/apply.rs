@@ -4,8 +4,8 @@ use tickmark_stats::hll::Hll;
 
 use super::collection::{List, Storage};
 use super::entry::{Entry, Object};
-use super::number::add;
 use super::transaction::{Element, Transaction, Undo, wrong_type};
+use crate::number::add;
 use crate::{AddWhen, Atom, Error, Key, Kind, Number, Op, Order, Presence, Reply, Result};
 
 /// The collection of this kind behind the key entered, new where there is none. Changes to it are noted in `$undo`

@@ -15,7 +15,6 @@ mod entry;
 mod expiry;
 mod keys;
 mod log;
-mod number;
 mod options;
 mod poison;
 mod records;

@@ -7,7 +7,7 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use crate::embedded::codec::{Malformed, Reader, put_bytes, put_varint};
+use crate::embedded::codec::{Malformed, Reader, put_bytes, put_varint, varint_len, write_varint};
 
 /// A page with more bytes than this is split in two. Larger pages are fewer; smaller ones move less for an insertion.
 const PAGE_BYTES_MAX: usize = 4_096;
@@ -90,16 +90,17 @@ impl Page {
             self.shorten_prefix(common(&self.prefix, key));
         }
         let rest = &key[self.prefix.len()..];
-        let mut head = Vec::with_capacity(10 + rest.len());
-        put_bytes(&mut head, rest);
         let start = self.start(at);
-        self.make_room(start..start, head.len() + value.len());
-        self.entries[start..start + head.len()].copy_from_slice(&head);
-        self.entries[start + head.len()..][..value.len()].copy_from_slice(value);
+        let rest_at = start + varint_len(rest.len() as u64);
+        let value_at = rest_at + rest.len();
+        let end = value_at + value.len();
+        self.make_room(start..start, end - start);
+        write_varint(&mut self.entries[start..rest_at], rest.len() as u64);
+        self.entries[rest_at..value_at].copy_from_slice(rest);
+        self.entries[value_at..end].copy_from_slice(value);
         if self.ends.len() == self.ends.capacity() {
             self.ends.reserve_exact(GROWTH_ENTRIES);
         }
-        let end = start + head.len() + value.len();
         self.ends.insert(at, as_end(end));
         self.move_ends(at + 1, start, end);
     }
@@ -218,19 +219,29 @@ impl Page {
             _ => return Self::default(),
         };
         let prefix = [&self.prefix, &self.entry(range.start).0[..more]].concat();
-        self.with_prefix(range, prefix.into(), |rest| rest[more..].to_vec())
+        self.with_prefix(range, prefix.into(), &[], more)
     }
 
     fn shorten_prefix(&mut self, length: usize) {
         let (prefix, given_back) = self.prefix.split_at(length);
-        *self = self.with_prefix(0..self.len(), prefix.into(), |rest| [given_back, rest].concat());
+        *self = self.with_prefix(0..self.len(), prefix.into(), given_back, 0);
     }
 
-    fn with_prefix(&self, range: Range<usize>, prefix: Box<[u8]>, rest: impl Fn(&[u8]) -> Vec<u8>) -> Self {
-        let mut page = Self { prefix, ends: Vec::with_capacity(range.len() + 1), entries: Vec::new() };
+    /// Some of the entries under another prefix: `before` goes in front of what is left of each key, without its first
+    /// bytes as many as `skip`.
+    fn with_prefix(&self, range: Range<usize>, prefix: Box<[u8]>, before: &[u8], skip: usize) -> Self {
+        let bytes = self.start(range.end) - self.start(range.start) + range.len() * before.len();
+        let mut page = Self {
+            prefix,
+            ends: Vec::with_capacity(range.len() + GROWTH_ENTRIES),
+            entries: Vec::with_capacity(bytes + GROWTH_BYTES),
+        };
         for at in range {
-            let (key, value) = self.entry(at);
-            put_bytes(&mut page.entries, &rest(key));
+            let (rest, value) = self.entry(at);
+            let rest = &rest[skip..];
+            put_varint(&mut page.entries, (before.len() + rest.len()) as u64);
+            page.entries.extend_from_slice(before);
+            page.entries.extend_from_slice(rest);
             page.entries.extend_from_slice(value);
             page.ends.push(as_end(page.entries.len()));
         }
