@@ -10,6 +10,7 @@ mod connection;
 mod context;
 pub mod extract;
 mod flag;
+mod hexadecimal;
 pub mod intake;
 mod layers;
 pub mod line_protocol;

@@ -6,9 +6,7 @@
 
 use std::ops::Bound;
 
-use tickmark_store::{
-    Account, AddWhen, Atom, Batch, Error as StoreError, Guard, Key, Op, Order, Query, Reply, ScoreRange,
-};
+use tickmark_store::{Account, AddWhen, Atom, Batch, Guard, Key, Op, Order, Query, Reply, ScoreRange};
 
 use super::catalog::{Calculations, Part, Writing, foreign};
 use super::rule::{RULES_MAX, Rule, lines};
@@ -241,18 +239,7 @@ impl Calculations {
     /// Takes up an alert that is due to be posted, if any is.
     pub async fn take_posting(&self, account: Account, now_ms: u64) -> Result<Option<Posting>> {
         let key = self.account_keys().outbox();
-        let range = ScoreRange { from: Bound::Unbounded, to: Bound::Included(now_ms as f64) };
-        let query = Query::SortedRange { key: key.clone(), range, order: Order::Ascending, offset: 0, limit: 1 };
-        let Some((member, score)) = self.ask_one(account, query).await?.scored()?.pop() else { return Ok(None) };
-        let leased = (now_ms + POST_LEASE_MS) as f64;
-        let batch = Batch::new()
-            .guard(Guard::Score { key: key.clone(), member: member.clone(), is: Some(score) })
-            .op(Op::SortedAdd { key: key.clone(), when: AddWhen::Always, members: vec![(member.clone(), leased)] });
-        match self.store.commit(account, batch).await {
-            Ok(_) => {}
-            Err(StoreError::GuardFailed { .. }) => return Ok(None),
-            Err(error) => return Err(error.into()),
-        }
+        let Some(member) = self.lease(account, &key, now_ms, POST_LEASE_MS).await? else { return Ok(None) };
         let posting = self.posting(account, &member).await?;
         if posting.is_none() {
             // The rule, the alert or the project is gone, and with it what was to be posted.

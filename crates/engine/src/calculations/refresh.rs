@@ -183,8 +183,12 @@ impl Calculations {
                         writer.put(key, outcome.fields()).await?;
                     }
                     _ => {
-                        writer.ops.push(Op::Delete { key: key.clone() });
-                        writer.put(key, outcome(calculation, *interval, totals, project).fields()).await?;
+                        let outcome = outcome(calculation, *interval, totals, project);
+                        // What is complete replaces itself; else something may have to go.
+                        if calculation.is_per_interval() || outcome.named().iter().any(|(_, value)| value.is_none()) {
+                            writer.ops.push(Op::Delete { key: key.clone() });
+                        }
+                        writer.put(key, outcome.fields()).await?;
                     }
                 }
             }

@@ -1,16 +1,22 @@
 //! The values of one request, by key: read once, in the order of time, the last of each instant.
 
 use std::hash::BuildHasher;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
-use tickmark_stats::{Calendar, Timestamp};
+use tickmark_stats::{Calendar, Timestamp, WallClock};
+use tickmark_store::Atom;
 
 use super::{CalculationError, KeyPath, PartName, Project};
 
 /// Values in one request.
 pub const VALUES_MAX: usize = 250_000;
+
+/// Values of a key to make room for at once.
+const VALUES_EXPECTED: usize = 16;
+/// As most of them are: `2014-10-17 21:34:07 -0400`.
+const FIELD_BYTES: usize = 25;
 
 /// Values as they come in.
 #[derive(Debug)]
@@ -30,6 +36,26 @@ pub(super) struct Slot {
     pub(super) path: Arc<KeyPath>,
     /// Microseconds and value.
     pub(super) values: Vec<(i64, f64)>,
+    /// The names that the values are kept by, for whoever comes first.
+    fields: Mutex<Option<Vec<Atom>>>,
+}
+
+impl Slot {
+    /// The names that the values are kept by.
+    pub(super) fn fields(&self, clock: &mut WallClock<'_>) -> Vec<Atom> {
+        let spelled = self.fields.lock().unwrap_or_else(PoisonError::into_inner).take();
+        spelled.unwrap_or_else(|| spelled_by(clock, &self.values))
+    }
+}
+
+fn spelled_by(clock: &mut WallClock<'_>, values: &[(i64, f64)]) -> Vec<Atom> {
+    let field = |(at, _): &(i64, f64)| {
+        let mut text = Vec::with_capacity(FIELD_BYTES);
+        clock.write(Timestamp::from_micros(*at), &mut text);
+        // Never the spelling of a number: it has spaces.
+        Atom::Bytes(text.into())
+    };
+    values.iter().map(field).collect()
 }
 
 /// Values of a request, ready to be kept.
@@ -81,16 +107,19 @@ impl Incoming {
 
     /// Puts the values of each key in order and keeps the last of each instant.
     pub fn close(mut self) -> Values {
+        let calendar = Arc::clone(&self.settings.calendar);
+        let mut clock = calendar.wall_clock();
         for slot in &mut self.slots {
             let values = &mut slot.values;
-            if values.is_sorted_by(|left, right| left.0 < right.0) {
-                continue;
+            if !values.is_sorted_by(|left, right| left.0 < right.0) {
+                values.sort_by_key(|(at, _)| *at);
+                // Of equal instants the first is kept here, so the order is turned around for it.
+                values.reverse();
+                values.dedup_by_key(|(at, _)| *at);
+                values.reverse();
             }
-            values.sort_by_key(|(at, _)| *at);
-            // Of equal instants the first is kept here, so the order is turned around for it.
-            values.reverse();
-            values.dedup_by_key(|(at, _)| *at);
-            values.reverse();
+            // Now, because later others wait for their turn.
+            slot.fields = Mutex::new(Some(spelled_by(&mut clock, values)));
         }
         Values { project: self.project, settings: self.settings, slots: self.slots, count: self.count }
     }
@@ -108,7 +137,7 @@ impl Incoming {
         let (dimension, key) = (PartName::parse(dimension)?, PartName::parse(key)?);
         let number = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
         let path = Arc::new(KeyPath { project: self.project.clone(), dimension, key });
-        self.slots.push(Slot { path, values: Vec::new() });
+        self.slots.push(Slot { path, values: Vec::with_capacity(VALUES_EXPECTED), fields: Mutex::default() });
         let (slots, hashes) = (&self.slots, &self.hashes);
         self.by_name.insert_unique(hash, number, |slot| {
             let path = &slots[*slot as usize].path;

@@ -5,7 +5,7 @@
 
 use std::ops::Bound;
 
-use tickmark_store::{Account, AddWhen, Atom, Batch, Error as StoreError, Guard, Op, Order, Query, ScoreRange};
+use tickmark_store::{Account, AddWhen, Atom, Batch, Error as StoreError, Guard, Key, Op, Order, Query, ScoreRange};
 
 use super::building::progress;
 use super::catalog::Calculations;
@@ -29,22 +29,33 @@ impl Calculations {
     /// Takes up something that is due, if anything is.
     pub async fn take_work(&self, account: Account, now_ms: u64) -> Result<Option<Work>> {
         let key = self.account_keys().work();
-        let range = ScoreRange { from: Bound::Unbounded, to: Bound::Included(now_ms as f64) };
-        let query = Query::SortedRange { key: key.clone(), range, order: Order::Ascending, offset: 0, limit: 1 };
-        let Some((member, score)) = self.ask_one(account, query).await?.scored()?.pop() else { return Ok(None) };
-        let Some(work) = member.as_str().and_then(|text| Work::parse(&text)) else {
+        let Some(member) = self.lease(account, &key, now_ms, LEASE_MS).await? else { return Ok(None) };
+        let work = member.as_str().and_then(|text| Work::parse(&text));
+        if work.is_none() {
             self.store.commit(account, Batch::new().op(Op::SortedRemove { key, members: vec![member] })).await?;
-            return Ok(None);
-        };
-        let leased = (now_ms + LEASE_MS) as f64;
+        }
+        Ok(work)
+    }
+
+    /// Takes the first that is due of what is scored by when it may be taken up, and puts it off for everyone else.
+    pub(super) async fn lease(&self, account: Account, key: &Key, now_ms: u64, lease_ms: u64) -> Result<Option<Atom>> {
+        let Some((member, score)) = self.due(account, key, now_ms, 1).await?.pop() else { return Ok(None) };
+        let leased = vec![(member.clone(), (now_ms + lease_ms) as f64)];
         let batch = Batch::new()
             .guard(Guard::Score { key: key.clone(), member: member.clone(), is: Some(score) })
-            .op(Op::SortedAdd { key, when: AddWhen::Always, members: vec![(member, leased)] });
+            .op(Op::SortedAdd { key: key.clone(), when: AddWhen::Always, members: leased });
         match self.store.commit(account, batch).await {
-            Ok(_) => Ok(Some(work)),
+            Ok(_) => Ok(Some(member)),
             Err(StoreError::GuardFailed { .. }) => Ok(None),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// What has a score up to a time, the earliest first.
+    async fn due(&self, account: Account, key: &Key, until_ms: u64, limit: u64) -> Result<Vec<(Atom, f64)>> {
+        let range = ScoreRange { from: Bound::Unbounded, to: Bound::Included(until_ms as f64) };
+        let query = Query::SortedRange { key: key.clone(), range, order: Order::Ascending, offset: 0, limit };
+        Ok(self.ask_one(account, query).await?.scored()?)
     }
 
     /// Does what was taken up. `worker` is a name that nobody else has.
@@ -89,10 +100,7 @@ impl Calculations {
 
     /// Keys whose results were marked as old before a time, the oldest first.
     pub async fn left_pending(&self, account: Account, before_ms: u64, limit: u64) -> Result<Vec<KeyPath>> {
-        let range = ScoreRange { from: Bound::Unbounded, to: Bound::Included(before_ms as f64) };
-        let (key, order) = (self.account_keys().pending(), Order::Ascending);
-        let query = Query::SortedRange { key, range, order, offset: 0, limit };
-        let members = self.ask_one(account, query).await?.scored()?;
+        let members = self.due(account, &self.account_keys().pending(), before_ms, limit).await?;
         let work = members.iter().filter_map(|(member, _)| Work::parse(&member.as_str()?));
         Ok(work
             .filter_map(|work| match work {

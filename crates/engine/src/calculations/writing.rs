@@ -41,6 +41,8 @@ struct Touched {
     interval: Interval,
     /// Of each value.
     of_value: Vec<i64>,
+    /// Whether those are in order; only where clocks went back they may not be.
+    is_sorted: bool,
     /// Each once, in order.
     numbers: Vec<i64>,
 }
@@ -244,13 +246,7 @@ impl<'a> Draft<'a> {
             read.declared(basis, dimension.declaration, own)
         };
         let known = slot.values.partition_point(|(at, _)| *at <= state.newest);
-        let field = |(at, _): &(i64, f64)| {
-            let mut text = Vec::with_capacity(25);
-            clock.write(Timestamp::from_micros(*at), &mut text);
-            // Never the spelling of a number: it has spaces.
-            Atom::Bytes(text.into())
-        };
-        let fields = slot.values.iter().map(field).collect();
+        let fields = slot.fields(clock);
         let touched = |interval| Touched::by(slot, interval, clock);
         let touched = state.ready.iter().map(touched).collect();
         Self { slot, keys, old, state, fields, known, touched }
@@ -333,7 +329,7 @@ impl<'a> Draft<'a> {
         let key = self.keys.totals(touched.interval);
         let read = |atom: &Atom| Total::read(atom).ok_or_else(|| foreign(&key, atom));
         let mut order: Vec<usize> = (0..touched.of_value.len()).collect();
-        if !touched.of_value.is_sorted() {
+        if !touched.is_sorted {
             order.sort_by_key(|index| touched.of_value[*index]);
         }
         let (mut fields, mut numbers) = (Vec::with_capacity(touched.numbers.len()), Vec::new());
@@ -364,12 +360,18 @@ impl Touched {
     fn by(slot: &Slot, interval: Interval, clock: &mut WallClock<'_>) -> Self {
         let of_value: Vec<i64> =
             slot.values.iter().map(|(at, _)| clock.number(interval, Timestamp::from_micros(*at))).collect();
-        let mut numbers = of_value.clone();
-        if !numbers.is_sorted() {
-            numbers.sort_unstable();
+        let is_sorted = of_value.is_sorted();
+        let mut numbers = Vec::new();
+        for number in &of_value {
+            if numbers.last() != Some(number) {
+                numbers.push(*number);
+            }
         }
-        numbers.dedup();
-        Self { interval, of_value, numbers }
+        if !is_sorted {
+            numbers.sort_unstable();
+            numbers.dedup();
+        }
+        Self { interval, of_value, is_sorted, numbers }
     }
 }
 

@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use tickmark_engine::calculations::{Alert, Delivery, Posting};
 use utoipa::ToSchema;
 
+use crate::hexadecimal::hexadecimal;
 use crate::problem::{Problem, Result, Word};
 use crate::settings::WebhookReach;
 
@@ -143,14 +144,6 @@ fn hmac(secret: &[u8], message: &[u8]) -> [u8; 32] {
     }
     let inner = Sha256::new().chain_update(key.map(|byte| byte ^ 0x36)).chain_update(message).finalize();
     Sha256::new().chain_update(key.map(|byte| byte ^ 0x5c)).chain_update(inner).finalize().into()
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut digits, byte| {
-        let _ = write!(digits, "{byte:02x}");
-        digits
-    })
 }
 
 /// Whether an address is of the Internet at large.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::listing::limit;
-use super::path::{OfProject, PartNameText};
+use super::path::{OfProject, ProjectParams};
 use crate::access::Identity;
 use crate::context::Context;
 use crate::extract::Query;
@@ -42,7 +42,7 @@ pub(crate) struct AlertList {
 
 /// The alerts of a project, the newest first.
 #[utoipa::path(get, path = "/v1/projects/{project}/alerts", tag = "calculations",
-    params(("project" = inline(PartNameText), Path, description = "The name of the project."), AlertsQuery),
+    params(ProjectParams, AlertsQuery),
     responses(
         (status = 200, body = AlertList),
         (status = 404, body = ProblemBody, content_type = "application/problem+json", description = "There is no such project."),
@@ -65,7 +65,7 @@ pub(crate) async fn alerts(
 ///
 /// Server-Sent Events: first `snapshot`, then `change`, at most four a second.
 #[utoipa::path(get, path = "/v1/projects/{project}/alerts/live", tag = "calculations",
-    params(("project" = inline(PartNameText), Path, description = "The name of the project.")),
+    params(ProjectParams),
     responses(
         (status = 200, body = AlertList, content_type = "text/event-stream"),
         (status = 404, body = ProblemBody, content_type = "application/problem+json", description = "There is no such project."),

@@ -10,7 +10,7 @@ use tickmark_engine::calculations::{Declaration, DimensionPath, KeyPath, Progres
 use tickmark_stats::Interval;
 use utoipa::ToSchema;
 
-use super::path::{IntervalText, OfDimension, OfKey, PartNameText};
+use super::path::{DimensionParams, IntervalText, KeyParams, OfDimension, OfKey};
 use super::plan;
 use crate::access::Identity;
 use crate::clock;
@@ -91,10 +91,7 @@ pub(crate) struct KeyBody {
 
 /// What is declared for a dimension, and how far that has come.
 #[utoipa::path(get, path = "/v1/projects/{project}/dimensions/{dimension}", tag = "calculations",
-    params(
-        ("project" = inline(PartNameText), Path, description = "The name of the project."),
-        ("dimension" = inline(PartNameText), Path, description = "The name of the dimension."),
-    ),
+    params(DimensionParams),
     responses(
         (status = 200, body = DimensionBody),
         (status = 404, body = ProblemBody, content_type = "application/problem+json", description = "There is no such dimension."),
@@ -112,10 +109,7 @@ pub(crate) async fn show_dimension(
 ///
 /// Replaces what was declared for the dimension before. What is stored already is worked in, too.
 #[utoipa::path(put, path = "/v1/projects/{project}/dimensions/{dimension}", tag = "calculations",
-    params(
-        ("project" = inline(PartNameText), Path, description = "The name of the project."),
-        ("dimension" = inline(PartNameText), Path, description = "The name of the dimension."),
-    ),
+    params(DimensionParams),
     request_body(content = DeclarationText),
     responses(
         (status = 200, body = DimensionBody, description = "The dimension was there."),
@@ -154,11 +148,7 @@ pub(crate) async fn declare_dimension(
 
 /// What is calculated for a key, and how far that has come.
 #[utoipa::path(get, path = "/v1/projects/{project}/dimensions/{dimension}/keys/{key}", tag = "calculations",
-    params(
-        ("project" = inline(PartNameText), Path, description = "The name of the project."),
-        ("dimension" = inline(PartNameText), Path, description = "The name of the dimension."),
-        ("key" = inline(PartNameText), Path, description = "The name of the key."),
-    ),
+    params(KeyParams),
     responses(
         (status = 200, body = KeyBody),
         (status = 404, body = ProblemBody, content_type = "application/problem+json", description = "There is no such key."),
@@ -180,11 +170,7 @@ pub(crate) async fn show_key(
 ///
 /// Replaces what was declared for the key before. What is stored already is worked in, too.
 #[utoipa::path(put, path = "/v1/projects/{project}/dimensions/{dimension}/keys/{key}", tag = "calculations",
-    params(
-        ("project" = inline(PartNameText), Path, description = "The name of the project."),
-        ("dimension" = inline(PartNameText), Path, description = "The name of the dimension."),
-        ("key" = inline(PartNameText), Path, description = "The name of the key."),
-    ),
+    params(KeyParams),
     request_body(content = DeclarationText),
     responses(
         (status = 200, body = KeyBody, description = "The key was there."),

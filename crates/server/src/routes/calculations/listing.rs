@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use tickmark_engine::calculations::Page;
 use utoipa::{IntoParams, ToSchema};
 
-use super::path::{OfDimension, OfProject, PartNameText};
+use super::path::{DimensionParams, OfDimension, OfProject, ProjectParams};
 use crate::access::Identity;
 use crate::context::Context;
 use crate::extract::Query;
@@ -66,7 +66,7 @@ pub(crate) async fn projects(
 
 /// The dimensions of a project, in order of their names.
 #[utoipa::path(get, path = "/v1/projects/{project}/dimensions", tag = "calculations",
-    params(("project" = inline(PartNameText), Path, description = "The name of the project."), NamesQuery),
+    params(ProjectParams, NamesQuery),
     responses(
         (status = 200, body = DimensionList),
         (status = 404, body = ProblemBody, content_type = "application/problem+json", description = "There is no such project."),
@@ -88,11 +88,7 @@ pub(crate) async fn dimensions(
 
 /// The keys of a dimension, in order of their names.
 #[utoipa::path(get, path = "/v1/projects/{project}/dimensions/{dimension}/keys", tag = "calculations",
-    params(
-        ("project" = inline(PartNameText), Path, description = "The name of the project."),
-        ("dimension" = inline(PartNameText), Path, description = "The name of the dimension."),
-        NamesQuery,
-    ),
+    params(DimensionParams, NamesQuery),
     responses(
         (status = 200, body = KeyList),
         (status = 404, body = ProblemBody, content_type = "application/problem+json", description = "There is no such dimension."),

@@ -4,7 +4,7 @@ use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
 use tickmark_engine::calculations::{Calculation, DimensionPath, KeyPath, PartName};
 use tickmark_stats::Interval;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use crate::problem::{Problem, Result, Word};
 
@@ -71,6 +71,64 @@ impl<S: Sync + Send> FromRequestParts<S> for OfCalculation {
         let interval = text(&parameters, "interval")?.parse().map_err(|error| unknown(&error))?;
         Ok(Self(calculation, interval))
     }
+}
+
+/// The path of a project, as the OpenAPI document has it.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "only its schema is of use")]
+pub(crate) struct ProjectParams {
+    /// The name of the project.
+    #[param(inline)]
+    project: PartNameText,
+}
+
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "only its schema is of use")]
+pub(crate) struct DimensionParams {
+    /// The name of the project.
+    #[param(inline)]
+    project: PartNameText,
+    /// The name of the dimension.
+    #[param(inline)]
+    dimension: PartNameText,
+}
+
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "only its schema is of use")]
+pub(crate) struct KeyParams {
+    /// The name of the project.
+    #[param(inline)]
+    project: PartNameText,
+    /// The name of the dimension.
+    #[param(inline)]
+    dimension: PartNameText,
+    /// The name of the key.
+    #[param(inline)]
+    key: PartNameText,
+}
+
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "only its schema is of use")]
+pub(crate) struct RuleParams {
+    /// The name of the rule.
+    #[param(inline)]
+    rule: PartNameText,
+}
+
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "only its schema is of use")]
+pub(crate) struct CalculationParams {
+    /// The calculation.
+    #[param(inline)]
+    calculation: CalculationText,
+    /// The interval.
+    #[param(inline)]
+    interval: IntervalText,
 }
 
 /// A name as the OpenAPI document has it. (The limit is on bytes, which a schema cannot say.)

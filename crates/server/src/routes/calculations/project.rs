@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tickmark_engine::calculations::{Gaps, PartName, Project};
 use utoipa::ToSchema;
 
-use super::path::{OfProject, PartNameText};
+use super::path::{OfProject, ProjectParams};
 use super::plan;
 use crate::access::Identity;
 use crate::clock;
@@ -44,7 +44,7 @@ pub(crate) struct ProjectView {
 
 /// What a project is.
 #[utoipa::path(get, path = "/v1/projects/{project}", tag = "calculations",
-    params(("project" = inline(PartNameText), Path, description = "The name of the project.")),
+    params(ProjectParams),
     responses(
         (status = 200, body = ProjectView),
         (status = 404, body = ProblemBody, content_type = "application/problem+json", description = "There is no such project."),
@@ -63,7 +63,7 @@ pub(crate) async fn show_project(
 ///
 /// The time zone stays once there are values. What a gap counts as may change, and every result follows.
 #[utoipa::path(put, path = "/v1/projects/{project}", tag = "calculations",
-    params(("project" = inline(PartNameText), Path, description = "The name of the project.")),
+    params(ProjectParams),
     request_body(content = ProjectBody),
     responses(
         (status = 200, body = ProjectView, description = "The project was there."),

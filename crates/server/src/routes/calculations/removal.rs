@@ -4,7 +4,9 @@ use axum::extract::State;
 use axum::http::StatusCode;
 
 use super::declaration::{DimensionBody, KeyBody, change_key};
-use super::path::{CalculationText, IntervalText, OfCalculation, OfDimension, OfKey, OfProject, PartNameText};
+use super::path::{
+    CalculationParams, DimensionParams, KeyParams, OfCalculation, OfDimension, OfKey, OfProject, ProjectParams,
+};
 use super::plan;
 use crate::access::Identity;
 use crate::clock;
@@ -18,13 +20,7 @@ use tickmark_engine::calculations::{CalculationError, Declaration};
 /// What the key's dimension declares stays.
 #[utoipa::path(delete, path = "/v1/projects/{project}/dimensions/{dimension}/keys/{key}/calculations/{calculation}/{interval}",
     tag = "calculations",
-    params(
-        ("project" = inline(PartNameText), Path, description = "The name of the project."),
-        ("dimension" = inline(PartNameText), Path, description = "The name of the dimension."),
-        ("key" = inline(PartNameText), Path, description = "The name of the key."),
-        ("calculation" = inline(CalculationText), Path, description = "The calculation."),
-        ("interval" = inline(IntervalText), Path, description = "The interval."),
-    ),
+    params(KeyParams, CalculationParams),
     responses(
         (status = 200, body = KeyBody),
         (status = 404, body = ProblemBody, content_type = "application/problem+json",
@@ -46,12 +42,7 @@ pub(crate) async fn undeclare_key(
 /// Takes back one calculation that is declared for a dimension.
 #[utoipa::path(delete, path = "/v1/projects/{project}/dimensions/{dimension}/calculations/{calculation}/{interval}",
     tag = "calculations",
-    params(
-        ("project" = inline(PartNameText), Path, description = "The name of the project."),
-        ("dimension" = inline(PartNameText), Path, description = "The name of the dimension."),
-        ("calculation" = inline(CalculationText), Path, description = "The calculation."),
-        ("interval" = inline(IntervalText), Path, description = "The interval."),
-    ),
+    params(DimensionParams, CalculationParams),
     responses(
         (status = 200, body = DimensionBody),
         (status = 404, body = ProblemBody, content_type = "application/problem+json",
@@ -83,11 +74,7 @@ pub(crate) async fn undeclare_dimension(
 
 /// Deletes a key with its values and results.
 #[utoipa::path(delete, path = "/v1/projects/{project}/dimensions/{dimension}/keys/{key}", tag = "calculations",
-    params(
-        ("project" = inline(PartNameText), Path, description = "The name of the project."),
-        ("dimension" = inline(PartNameText), Path, description = "The name of the dimension."),
-        ("key" = inline(PartNameText), Path, description = "The name of the key."),
-    ),
+    params(KeyParams),
     responses(
         (status = 204, description = "It is gone."),
         (status = 404, body = ProblemBody, content_type = "application/problem+json", description = "There is no such key."),
@@ -111,10 +98,7 @@ pub(crate) async fn delete_key(
 ///
 /// The keys go first. Cut off half-way, what is left is still listed, and deleting again takes the rest.
 #[utoipa::path(delete, path = "/v1/projects/{project}/dimensions/{dimension}", tag = "calculations",
-    params(
-        ("project" = inline(PartNameText), Path, description = "The name of the project."),
-        ("dimension" = inline(PartNameText), Path, description = "The name of the dimension."),
-    ),
+    params(DimensionParams),
     responses(
         (status = 204, description = "It is gone."),
         (status = 404, body = ProblemBody, content_type = "application/problem+json", description = "There is no such dimension."),
@@ -139,7 +123,7 @@ pub(crate) async fn delete_dimension(
 ///
 /// The dimensions go first. Cut off half-way, what is left is still listed, and deleting again takes the rest.
 #[utoipa::path(delete, path = "/v1/projects/{project}", tag = "calculations",
-    params(("project" = inline(PartNameText), Path, description = "The name of the project.")),
+    params(ProjectParams),
     responses(
         (status = 204, description = "It is gone."),
         (status = 404, body = ProblemBody, content_type = "application/problem+json", description = "There is no such project."),

@@ -11,7 +11,7 @@ use tickmark_engine::calculations::{CalculationError, Figures, Outcome};
 use tokio::time::{Instant, sleep};
 use utoipa::ToSchema;
 
-use super::path::{CalculationText, IntervalText, OfCalculation, OfKey, PartNameText};
+use super::path::{CalculationParams, KeyParams, OfCalculation, OfKey};
 use super::values::number;
 use crate::access::Identity;
 use crate::clock;
@@ -45,13 +45,7 @@ pub(crate) struct ResultBody {
 /// The result of a declared calculation, of every value acknowledged so far.
 #[utoipa::path(get, path = "/v1/projects/{project}/dimensions/{dimension}/keys/{key}/calculations/{calculation}/{interval}",
     tag = "calculations",
-    params(
-        ("project" = inline(PartNameText), Path, description = "The name of the project."),
-        ("dimension" = inline(PartNameText), Path, description = "The name of the dimension."),
-        ("key" = inline(PartNameText), Path, description = "The name of the key."),
-        ("calculation" = inline(CalculationText), Path, description = "The calculation."),
-        ("interval" = inline(IntervalText), Path, description = "The interval."),
-    ),
+    params(KeyParams, CalculationParams),
     responses(
         (status = 200, body = ResultBody),
         (status = 404, body = ProblemBody, content_type = "application/problem+json",

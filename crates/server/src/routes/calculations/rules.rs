@@ -8,11 +8,12 @@ use tickmark_engine::calculations::{Calculation, Field, Operator, PartName, Rule
 use tickmark_stats::Interval;
 use utoipa::ToSchema;
 
-use super::path::{CalculationText, IntervalText, OfProject, OfRule, PartNameText};
+use super::path::{CalculationText, IntervalText, OfProject, OfRule, PartNameText, ProjectParams, RuleParams};
 use super::plan;
 use crate::access::Identity;
 use crate::clock;
 use crate::context::Context;
+use crate::hexadecimal::hexadecimal;
 use crate::intake::Body;
 use crate::once::{self, Answer, Once, Written};
 use crate::problem::{Problem, ProblemBody, Result, Word};
@@ -70,7 +71,7 @@ pub(crate) struct RuleList {
 
 /// The rules of a project, in order of their names.
 #[utoipa::path(get, path = "/v1/projects/{project}/rules", tag = "calculations",
-    params(("project" = inline(PartNameText), Path, description = "The name of the project.")),
+    params(ProjectParams),
     responses(
         (status = 200, body = RuleList),
         (status = 404, body = ProblemBody, content_type = "application/problem+json", description = "There is no such project."),
@@ -87,10 +88,7 @@ pub(crate) async fn rules(
 
 /// One rule.
 #[utoipa::path(get, path = "/v1/projects/{project}/rules/{rule}", tag = "calculations",
-    params(
-        ("project" = inline(PartNameText), Path, description = "The name of the project."),
-        ("rule" = inline(PartNameText), Path, description = "The name of the rule."),
-    ),
+    params(ProjectParams, RuleParams),
     responses(
         (status = 200, body = RuleView),
         (status = 404, body = ProblemBody, content_type = "application/problem+json", description = "There is no such rule."),
@@ -111,10 +109,7 @@ pub(crate) async fn show_rule(
 /// When a result comes to be as the rule says, an alert is recorded: once, until it has been otherwise in between. A rule looks at
 /// results when they are brought up to date, so it begins with the next value. What it says first counts as coming to be.
 #[utoipa::path(put, path = "/v1/projects/{project}/rules/{rule}", tag = "calculations",
-    params(
-        ("project" = inline(PartNameText), Path, description = "The name of the project."),
-        ("rule" = inline(PartNameText), Path, description = "The name of the rule."),
-    ),
+    params(ProjectParams, RuleParams),
     request_body(content = RuleBody),
     responses(
         (status = 200, body = RuleView, description = "The rule was there."),
@@ -154,10 +149,7 @@ pub(crate) async fn declare_rule(
 
 /// Deletes a rule. Its alerts stay.
 #[utoipa::path(delete, path = "/v1/projects/{project}/rules/{rule}", tag = "calculations",
-    params(
-        ("project" = inline(PartNameText), Path, description = "The name of the project."),
-        ("rule" = inline(PartNameText), Path, description = "The name of the rule."),
-    ),
+    params(ProjectParams, RuleParams),
     responses(
         (status = 204, description = "It is gone."),
         (status = 404, body = ProblemBody, content_type = "application/problem+json", description = "There is no such rule."),
@@ -217,11 +209,7 @@ impl RuleView {
 }
 
 fn secret() -> Result<String> {
-    use std::fmt::Write;
     let mut random = [0; SECRET_BYTES];
     getrandom::fill(&mut random).map_err(|error| Problem::new(Word::Defect, error.to_string()))?;
-    Ok(random.iter().fold(String::new(), |mut digits, byte| {
-        let _ = write!(digits, "{byte:02x}");
-        digits
-    }))
+    Ok(hexadecimal(&random))
 }

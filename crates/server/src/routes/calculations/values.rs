@@ -13,7 +13,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::item::{self, ValueBody};
 use super::listing::limit;
-use super::path::{OfKey, OfProject, PartNameText};
+use super::path::{KeyParams, OfKey, OfProject, ProjectParams};
 use super::plan;
 use crate::access::Identity;
 use crate::clock;
@@ -71,7 +71,7 @@ pub(crate) struct ValueList {
 /// A second value for the same key and instant replaces the first, so sending again is harmless. Projects, dimensions and keys
 /// that are not there yet come to be. All values are kept, or none.
 #[utoipa::path(post, path = "/v1/projects/{project}/values", tag = "calculations",
-    params(("project" = inline(PartNameText), Path, description = "The name of the project.")),
+    params(ProjectParams),
     request_body(content((Vec<ValueBody> = "application/json"), (String = "application/x-ndjson"))),
     responses(
         (status = 200, body = Accepted),
@@ -120,12 +120,7 @@ pub(crate) async fn add(
 
 /// The values of a key, in the order of time.
 #[utoipa::path(get, path = "/v1/projects/{project}/dimensions/{dimension}/keys/{key}/values", tag = "calculations",
-    params(
-        ("project" = inline(PartNameText), Path, description = "The name of the project."),
-        ("dimension" = inline(PartNameText), Path, description = "The name of the dimension."),
-        ("key" = inline(PartNameText), Path, description = "The name of the key."),
-        ValuesQuery,
-    ),
+    params(KeyParams, ValuesQuery),
     responses(
         (status = 200, body = ValueList),
         (status = 404, body = ProblemBody, content_type = "application/problem+json", description = "There is no such key."),
