@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tickmark_store::{Account, Atom, Batch, Error as StoreError, Key, Placement, Query, Reply, Store};
 
 use super::keys::{AccountKeys, DimensionKeys, Keys, ProjectKeys};
+use super::memory::Memory;
 use super::state::State;
 use super::{CalculationError, Change, Declaration, DimensionPath, KeyPath, PartName, Project};
 use crate::{Error, Result};
@@ -13,6 +14,7 @@ use crate::{Error, Result};
 #[derive(Debug)]
 pub struct Calculations {
     pub(super) store: Arc<dyn Store>,
+    pub(super) memory: Memory,
 }
 
 /// What keeps a request: a part a key. A store that is in one place is best given all of them in one batch.
@@ -54,7 +56,7 @@ pub(super) struct Standing {
 
 impl Calculations {
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store }
+        Self { store, memory: Memory::default() }
     }
 
     /// The settings of a project; those of one that nobody declared, where there is none.

@@ -4,48 +4,19 @@
 //! (only of those that may be stored already, up to the key's newest), and the totals of the intervals they fall into.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use tickmark_stats::{Interval, Timestamp, WallClock};
 use tickmark_store::{Account, AddWhen, Atom, Batch, Guard, Key, Op, Placement, Query, Reply};
 
-use super::catalog::{Calculations, Dimension, Found, Part, Writing, foreign, found};
-use super::keys::{Keys, PROJECTS};
-use super::outcome::number;
+use super::catalog::{Calculations, Dimension, Found, Part, Writing, found};
+use super::draft::Draft;
+use super::keys::PROJECTS;
+use super::memory::{Recalled, Remembered};
 use super::project::{Use, next_generation};
-use super::state::{self, State};
-use super::total::Total;
-use super::values::{Slot, Values};
-use super::{Change, DimensionPath, PartName, Project};
+use super::state::{Basis, State};
+use super::values::Values;
+use super::{DimensionPath, PartName, Project};
 use crate::Result;
-
-/// A key's part of a request, as far as it is worked out.
-struct Draft<'a> {
-    slot: &'a Slot,
-    keys: Keys,
-    /// As it was read.
-    old: Found<State>,
-    /// As it will be.
-    state: State,
-    /// The values under the names they are kept by.
-    fields: Vec<Atom>,
-    /// How many of the values, the earliest, may be stored already.
-    known: usize,
-    touched: Vec<Touched>,
-}
-
-/// Totals as they will be, and of which intervals.
-type Changed = (Vec<(Atom, Atom)>, Vec<i64>);
-
-/// The intervals of one kind that values fall into.
-struct Touched {
-    interval: Interval,
-    /// Of each value.
-    of_value: Vec<i64>,
-    /// Whether those are in order; only where clocks went back they may not be.
-    is_sorted: bool,
-    /// Each once, in order.
-    numbers: Vec<i64>,
-}
 
 impl Calculations {
     /// What keeps these values. Projects, dimensions and keys that are not there yet come to be.
@@ -79,16 +50,61 @@ impl Calculations {
                 Placement::ByTag => draft.keys.tag().to_owned(),
             };
             let mark = Atom::from(draft.keys.tag());
-            let (batch, change) = draft.batch(&mut replies)?;
-            if let Some(change) = change {
+            let path = draft.path();
+            let drafted = draft.batch(&mut replies)?;
+            self.memory.put(account, path, drafted.remembered);
+            if let Some(change) = drafted.change {
                 marks.push((mark, now_ms as f64));
                 writing.changes.push(change);
             }
-            writing.parts.push(Part { tag, batch });
+            writing.parts.push(Part { tag, batch: drafted.batch });
         }
         let pending = self.pending(marks);
         self.precede(account, vec![pending], &mut writing).await?;
         Ok(writing)
+    }
+
+    /// The same from memory, nothing of the keys being read: for values that are newer than all there are. What is remembered
+    /// may not be written yet, as long as it was handed to the store before. `None` where it does not say enough.
+    pub async fn keep_recalled(
+        &self,
+        account: Account,
+        values: &Values,
+        recalled: Recalled,
+        now_ms: u64,
+    ) -> Result<Option<Writing>> {
+        let known = self.known_of(account, values, &[]).await?;
+        let (Some(project), mut writing) = (known.project.says, Writing::default()) else { return Ok(None) };
+        let dimensions: HashMap<_, _> =
+            known.dimensions.into_iter().filter_map(|(name, found)| Some((name, found.says?))).collect();
+        let mut clock = values.settings.calendar.wall_clock();
+        let mut marks = Vec::with_capacity(values.slots.len());
+        for (slot, Remembered { record, state, last }) in values.slots.iter().zip(recalled.keys) {
+            let Some(dimension) = dimensions.get(&slot.path.dimension) else { return Ok(None) };
+            let basis = Basis { project: project.generation, dimension: dimension.generation };
+            if state.basis != basis || project.calendar.zone() != values.settings.calendar.zone() {
+                return Ok(None);
+            }
+            let old = Found { record: Some(record), says: Some(state) };
+            let draft = Draft::new(self.keys(&slot.path), slot, old, (project.generation, *dimension), &mut clock);
+            let mark = Atom::from(draft.keys.tag());
+            let Some(drafted) = draft.appended(last) else { return Ok(None) };
+            self.memory.put(account, Arc::clone(&slot.path), drafted.remembered);
+            marks.push((mark, now_ms as f64));
+            writing.changes.extend(drafted.change);
+            writing.parts.push(Part { tag: String::new(), batch: drafted.batch });
+        }
+        writing.parts.push(Part { tag: String::new(), batch: self.pending(marks) });
+        Ok(Some(writing))
+    }
+
+    /// What is remembered of the keys of these values, if it is enough to keep them.
+    pub fn recall(&self, account: Account, values: &Values) -> Option<Recalled> {
+        match self.placement() {
+            Placement::Together => self.memory.take(account, values),
+            // Parts are written one after the other there, so what was planned is not what comes next.
+            Placement::ByTag => None,
+        }
     }
 
     /// Says that the results of keys are older than their values.
@@ -101,6 +117,11 @@ impl Calculations {
 
     /// Everything that is known of what the values are for, of one moment.
     async fn known<'a>(&self, account: Account, values: &'a Values) -> Result<Known<'a>> {
+        let keys: Vec<_> = values.slots.iter().map(|slot| self.keys(&slot.path).record()).collect();
+        self.known_of(account, values, &keys).await
+    }
+
+    async fn known_of<'a>(&self, account: Account, values: &'a Values, key_keys: &[Key]) -> Result<Known<'a>> {
         let mut names: Vec<&PartName> = values.slots.iter().map(|slot| &slot.path.dimension).collect();
         names.dedup();
         names.sort_unstable();
@@ -108,8 +129,7 @@ impl Calculations {
         let path = |name: &PartName| DimensionPath { project: values.project.clone(), dimension: name.clone() };
         let project_key = self.project_keys(&values.project).record();
         let dimension_keys: Vec<_> = names.iter().map(|name| self.dimension_keys(&path(name)).record()).collect();
-        let key_keys: Vec<_> = values.slots.iter().map(|slot| self.keys(&slot.path).record()).collect();
-        let all = std::iter::once(&project_key).chain(&dimension_keys).chain(&key_keys);
+        let all = std::iter::once(&project_key).chain(&dimension_keys).chain(key_keys);
         let mut replies =
             self.ask(account, all.map(|key| Query::Get { key: key.clone() }).collect()).await?.into_iter();
         let mut next = || replies.next().unwrap_or(Reply::Value(None));
@@ -227,152 +247,6 @@ struct Grounds<'a> {
     /// Of the project.
     generation: u64,
     dimensions: HashMap<&'a PartName, Dimension>,
-}
-
-impl<'a> Draft<'a> {
-    fn new(
-        keys: Keys,
-        slot: &'a Slot,
-        old: Found<State>,
-        (project, dimension): (u64, Dimension),
-        clock: &mut WallClock<'_>,
-    ) -> Self {
-        let read = old.says.clone().unwrap_or_else(State::empty);
-        let basis = state::Basis { project, dimension: dimension.generation };
-        let state = if old.says.is_some() && read.basis == basis {
-            read
-        } else {
-            let own = read.own;
-            read.declared(basis, dimension.declaration, own)
-        };
-        let known = slot.values.partition_point(|(at, _)| *at <= state.newest);
-        let fields = slot.fields(clock);
-        let touched = |interval| Touched::by(slot, interval, clock);
-        let touched = state.ready.iter().map(touched).collect();
-        Self { slot, keys, old, state, fields, known, touched }
-    }
-
-    fn queries(&self) -> Vec<Query> {
-        let mut queries = Vec::with_capacity(1 + self.touched.len());
-        if self.known > 0 {
-            queries.push(Query::HashGetMany { key: self.keys.values(), fields: self.fields[..self.known].to_vec() });
-        }
-        queries.extend(self.touched.iter().map(|touched| Query::HashGetMany {
-            key: self.keys.totals(touched.interval),
-            fields: touched.numbers.iter().map(|number| Atom::Int(*number)).collect(),
-        }));
-        queries
-    }
-
-    /// What keeps the values, given what was asked for.
-    fn batch(self, replies: &mut impl Iterator<Item = Reply>) -> Result<(Batch, Option<Change>)> {
-        let mut next = || replies.next().unwrap_or(Reply::Values(Vec::new())).values();
-        let stored = if self.known > 0 { self.stored(next()?)? } else { Vec::new() };
-        let mut batch = Batch::new();
-        let is_changed = |index: usize| stored.get(index).copied().flatten() != Some(self.slot.values[index].1);
-        let changed: Vec<usize> = (0..self.slot.values.len()).filter(|index| is_changed(*index)).collect();
-        let mut numbers = Vec::with_capacity(self.touched.len());
-        for touched in &self.touched {
-            let totals = next()?;
-            if !changed.is_empty() {
-                let (fields, changed) = self.totals(touched, totals, &stored, is_changed)?;
-                batch.push(Op::HashSet { key: self.keys.totals(touched.interval), fields });
-                numbers.push((touched.interval, changed));
-            }
-        }
-        if changed.is_empty() && self.old.says.as_ref() == Some(&self.state) {
-            return Ok((batch, None));
-        }
-        let Self { slot, keys, old, mut state, mut fields, .. } = self;
-        let from = state.version;
-        state.version += 1;
-        state.newest = state.newest.max(slot.values.last().map_or(state.newest, |(at, _)| *at));
-        batch.ops.extend(state::shown(&keys, old.says.as_ref(), &state));
-        if !state.unready().is_empty() && !changed.is_empty() {
-            let members = changed.iter().map(|index| Atom::Int(slot.values[*index].0)).collect();
-            batch.push(Op::SetAdd { key: keys.touched(), members });
-        }
-        if !changed.is_empty() {
-            let field = |index: &usize| {
-                let field = std::mem::replace(&mut fields[*index], Atom::Int(0));
-                (field, number(slot.values[*index].1))
-            };
-            batch.push(Op::HashSet { key: keys.values(), fields: changed.iter().map(field).collect() });
-        }
-        let record = keys.record();
-        batch.push(Op::Set { key: record.clone(), value: state.write() });
-        let is_same = old.says.as_ref().is_some_and(|old| old.effective == state.effective && old.basis == state.basis);
-        batch.guards.push(Guard::Value { key: record, is: old.record });
-        let change = Change { path: slot.path.clone(), from, to: state.version, numbers: is_same.then_some(numbers) };
-        Ok((batch, Some(change)))
-    }
-
-    fn stored(&self, values: Vec<Option<Atom>>) -> Result<Vec<Option<f64>>> {
-        let read = |value: Option<Atom>| match value {
-            None => Ok(None),
-            Some(atom) => match super::reading::value_of(&atom) {
-                Some(value) => Ok(Some(value)),
-                None => Err(foreign(&self.keys.values(), &atom)),
-            },
-        };
-        values.into_iter().map(read).collect()
-    }
-
-    /// The totals as they will be, those that change, and which those are.
-    fn totals(
-        &self,
-        touched: &Touched,
-        totals: Vec<Option<Atom>>,
-        stored: &[Option<f64>],
-        is_changed: impl Fn(usize) -> bool,
-    ) -> Result<Changed> {
-        let key = self.keys.totals(touched.interval);
-        let read = |atom: &Atom| Total::read(atom).ok_or_else(|| foreign(&key, atom));
-        let mut order: Vec<usize> = (0..touched.of_value.len()).collect();
-        if !touched.is_sorted {
-            order.sort_by_key(|index| touched.of_value[*index]);
-        }
-        let (mut fields, mut numbers) = (Vec::with_capacity(touched.numbers.len()), Vec::new());
-        let mut deltas = Vec::new();
-        for (run, total) in
-            order.chunk_by(|left, right| touched.of_value[*left] == touched.of_value[*right]).zip(totals)
-        {
-            deltas.clear();
-            let mut total = total.as_ref().map_or(Ok(Total::default()), read)?;
-            for index in run.iter().copied().filter(|index| is_changed(*index)) {
-                match stored.get(index).copied().flatten() {
-                    Some(old) => deltas.push(-old),
-                    None => total.count += 1,
-                }
-                deltas.push(self.slot.values[index].1);
-            }
-            if !deltas.is_empty() {
-                total.add(deltas.iter().copied());
-                fields.push((Atom::Int(touched.of_value[run[0]]), total.write()));
-                numbers.push(touched.of_value[run[0]]);
-            }
-        }
-        Ok((fields, numbers))
-    }
-}
-
-impl Touched {
-    fn by(slot: &Slot, interval: Interval, clock: &mut WallClock<'_>) -> Self {
-        let of_value: Vec<i64> =
-            slot.values.iter().map(|(at, _)| clock.number(interval, Timestamp::from_micros(*at))).collect();
-        let is_sorted = of_value.is_sorted();
-        let mut numbers = Vec::new();
-        for number in &of_value {
-            if numbers.last() != Some(number) {
-                numbers.push(*number);
-            }
-        }
-        if !is_sorted {
-            numbers.sort_unstable();
-            numbers.dedup();
-        }
-        Self { interval, of_value, is_sorted, numbers }
-    }
 }
 
 /// Adds to what is listed in order.

@@ -1,6 +1,7 @@
 //! What a server does for calculations when nobody is waiting: results are brought up to date, declarations worked in.
 
 mod deliverer;
+mod handing;
 mod refresher;
 mod turns;
 mod webhook;
@@ -15,6 +16,7 @@ use tokio::sync::{Notify, watch};
 
 use crate::flag::raised;
 use crate::settings::WebhookReach;
+pub(crate) use handing::Handing;
 use refresher::Refresher;
 pub(crate) use turns::Turns;
 pub(crate) use webhook::{AlertView, Target};

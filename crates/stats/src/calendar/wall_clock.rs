@@ -25,6 +25,8 @@ pub struct WallClock<'zone> {
 }
 
 const DATE_BYTES: usize = 11;
+/// Clocks went back by a day at the most, where a date line moved.
+const LONGEST_SHIFT: i64 = 25 * HOUR;
 /// Days whose years have four digits.
 const SHORT_YEARS: Range<i64> = 0..2_932_897;
 
@@ -36,6 +38,14 @@ impl<'zone> WallClock<'zone> {
     /// The number of the interval an instant is in, as [`super::Calendar::number`] has it.
     pub fn number(&mut self, interval: Interval, at: Timestamp) -> i64 {
         interval.index(self.local(at))
+    }
+
+    /// Whether from one instant to another the clock only went on, and nothing before the first was shown later than it: so
+    /// that numbers of intervals were never higher before, and only grow between the two.
+    pub fn is_steady(&mut self, first: Timestamp, last: Timestamp) -> bool {
+        self.local(last);
+        let since = self.around.start;
+        first <= last && since <= first.as_micros().saturating_sub(LONGEST_SHIFT)
     }
 
     /// Appends an instant as [`super::Calendar::format`] has it.

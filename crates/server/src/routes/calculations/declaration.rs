@@ -207,6 +207,7 @@ pub(super) async fn change_key(
         Err(_) => 0,
     };
     let turn = upkeep.turns().take(account, std::iter::once(path)).await;
+    let flight = turn.alone().await;
     let declaring = || async {
         let (declared, own, effective) = calculations.declare_key(account, path, &change, clock::now_ms()).await?;
         let status = if declared.is_new { when_new } else { StatusCode::OK };
@@ -219,7 +220,7 @@ pub(super) async fn change_key(
     if let Err(error) = calculations.settle(account, path, clock::now_ms()).await {
         tracing::warn!(%error, "a declaration is not worked in yet; it will be");
     }
-    drop(turn);
+    drop((flight, turn));
     upkeep.ring();
     Ok(written)
 }

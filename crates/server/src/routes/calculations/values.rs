@@ -22,6 +22,7 @@ use crate::extract::Query;
 use crate::intake::Body;
 use crate::once::{self, Answer, Once, Written};
 use crate::problem::{Problem, ProblemBody, Result, Word};
+use crate::upkeep::Handing;
 
 /// Bodies up to this size are read where they arrived; larger ones on a thread that nobody waits for.
 const INLINE_BYTES: usize = 32 * 1_024;
@@ -101,8 +102,19 @@ pub(crate) async fn add(
     let tags = calculations.tags(&values);
     let changes = Mutex::new(HashMap::new());
     let turn = upkeep.turns().take(account, values.paths()).await;
+    let recalled = calculations.recall(account, &values);
+    let flight = if recalled.is_some() { turn.shared().await } else { turn.alone().await };
+    let recalled = Mutex::new(recalled);
     let keeping = || async {
-        let mut writing = calculations.keep(account, &values, clock::now_ms()).await?;
+        let recalled = recalled.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let from_memory = match recalled {
+            Some(recalled) => calculations.keep_recalled(account, &values, recalled, clock::now_ms()).await?,
+            None => None,
+        };
+        let mut writing = match from_memory {
+            Some(writing) => writing,
+            None => calculations.keep(account, &values, clock::now_ms()).await?,
+        };
         let mut changes = changes.lock().unwrap_or_else(PoisonError::into_inner);
         // Planned before, because a guard failed: what was not written must not pass for what someone else wrote.
         changes.values_mut().for_each(Change::doubt);
@@ -110,8 +122,9 @@ pub(crate) async fn add(
         drop(changes);
         Ok(plan(writing, answer.clone()))
     };
-    let written = once::commit(&**context.store(), account, &once, &tags, keeping).await;
-    drop(turn);
+    let store = Handing::new(Arc::clone(context.store()), turn);
+    let written = once::commit(&store, account, &once, &tags, keeping).await;
+    drop(flight);
     // Also after a failure: on a Cluster some of it may be written.
     let changes = changes.into_inner().unwrap_or_else(PoisonError::into_inner);
     upkeep.note(account, changes.into_values().collect());

@@ -9,6 +9,7 @@ mod refreshing;
 mod refusing;
 mod removing;
 mod rules;
+mod streams;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
