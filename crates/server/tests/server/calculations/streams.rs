@@ -78,15 +78,22 @@ async fn on_redis() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_value_after_the_other() {
+async fn one_value_after_the_other_while_clocks_go_back() {
     let server = Running::open().await;
     let client = server.client();
-    client.declare("d", "sum=hours").await;
+    assert_eq!(client.put("/v1/projects/2", "{\"time_zone\":\"America/New_York\"}").await.status, 201);
+    client.declare("d", "sum=minutes+hours,count=minutes").await;
     let mut model = Model::default();
-    for at in 0..50 {
-        model.values.insert(("k".to_owned(), at * 900_000_000), at);
-        client.keep("2", &Model::line("k", at * 900_000_000, at)).await;
+    // From 01:00, which comes again after an hour.
+    for number in 0..50 {
+        let at = (1_414_904_400 + number * 900) * 1_000_000;
+        model.values.insert(("k".to_owned(), at), number);
+        client.keep("2", &Model::line("k", at, number)).await;
     }
-    let expected = model.result("k", "sum", Interval::Hours, &Calendar::utc(), "zero");
-    assert_eq!(client.result("d", "k/sum/hours").await, expected);
+    let calendar = Calendar::in_zone("America/New_York").unwrap();
+    for (calculation, interval) in [("sum", Interval::Minutes), ("count", Interval::Minutes), ("sum", Interval::Hours)]
+    {
+        let expected = model.result("k", calculation, interval, &calendar, "zero");
+        assert_eq!(client.result("d", &format!("k/{calculation}/{interval}")).await, expected);
+    }
 }
