@@ -3,6 +3,7 @@
 //! `cargo xtask bench` runs everything, `cargo xtask bench NAME` one. Figures are rates of this machine at this moment;
 //! only the ratios between them mean anything elsewhere.
 
+mod calculations;
 mod measure;
 mod peer;
 mod program;
@@ -24,6 +25,11 @@ const BENCHES: &[(&str, fn(), &str)] = &[
     ),
     ("series-disk", series::disk::run, "a day of one event a second: growth on disk"),
     ("series-fetch", series::fetch::run, "86,400 points, beside the seed's MULTI and HGET"),
+    (
+        "calculations-values",
+        calculations::values::run,
+        "1M values in batches of 10,000 over HTTP, beside the same kept by hand in Redis",
+    ),
     ("series-uniques", series::uniques::run, "exact uniques, beside the seed's sorted sets"),
 ];
 

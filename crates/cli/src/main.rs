@@ -20,6 +20,7 @@ mod serve;
 mod store;
 mod token;
 mod units;
+mod values;
 
 use std::process::ExitCode;
 
@@ -54,6 +55,7 @@ fn run(command: Command) -> Outcome {
             Command::Serve(options) => serve::serve(*options).await,
             Command::Token { command } => token::run(command).await,
             Command::Series { command } => series::run(command).await,
+            Command::Values { command } => values::run(command).await,
             Command::Completions { .. } => Ok(()),
         }
     });

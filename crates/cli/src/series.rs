@@ -53,7 +53,7 @@ pub(crate) async fn run(command: SeriesCommand) -> Outcome {
 }
 
 /// Asks, and prints the answer as JSON or as people read it.
-async fn show(
+pub(crate) async fn show(
     options: &RemoteOptions,
     request: impl FnOnce(&Remote) -> RequestBuilder,
     spell: impl FnOnce(&Value) -> String,

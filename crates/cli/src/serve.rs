@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use tickmark_engine::accounts::{Limits, Registry};
 use tickmark_server::line_protocol::Strings;
-use tickmark_server::{AccessSettings, Bounds, JwtSettings, KeySource, Openness, Server, Settings, Statsd};
+use tickmark_server::{
+    AccessSettings, Bounds, JwtSettings, KeySource, Openness, Server, Settings, Statsd, WebhookReach,
+};
 use tickmark_store::{Account, Store};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -39,6 +41,7 @@ async fn serve_store(options: &ServeOptions, store: Arc<dyn Store>, shutdown: im
         bounds: bounds(&options.limits),
         access: AccessSettings { openness, jwt },
         cors_origins: options.cors_origins.iter().map(|origin| origin.0.clone()).collect(),
+        webhooks: if options.private_webhooks { WebhookReach::Everywhere } else { WebhookReach::Public },
         line_strings: match options.line_strings {
             LineStrings::Count => Strings::Count,
             LineStrings::Skip => Strings::Skip,

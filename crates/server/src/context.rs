@@ -10,6 +10,7 @@ use crate::access::Access;
 use crate::intake::Budget;
 use crate::live::Live;
 use crate::settings::{Bounds, Settings};
+use crate::upkeep::Upkeep;
 
 /// One server's state. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -25,6 +26,7 @@ struct Shared {
     bodies: Budget,
     live: Live,
     series: Arc<Catalog>,
+    upkeep: Arc<Upkeep>,
     requests: Semaphore,
 }
 
@@ -35,6 +37,7 @@ impl Context {
             bodies: Budget::new(settings.bounds.bodies_bytes_max),
             live: Live::new(Arc::clone(&store), Arc::clone(&access), settings.bounds.listeners_max),
             series: Arc::new(Catalog::new(Arc::clone(&store))),
+            upkeep: Arc::new(Upkeep::new(Arc::clone(&store))),
             access,
             requests: Semaphore::new(settings.bounds.requests_max.min(Semaphore::MAX_PERMITS)),
             store,
@@ -69,6 +72,11 @@ impl Context {
 
     pub(crate) fn series(&self) -> &Arc<Catalog> {
         &self.shared.series
+    }
+
+    /// Calculations, and what is done for them when nobody waits.
+    pub(crate) fn upkeep(&self) -> &Arc<Upkeep> {
+        &self.shared.upkeep
     }
 
     /// One permit a request under way.

@@ -49,13 +49,17 @@ impl Server {
         let routes = router::router(&self.context);
         let stopping = || self.context.live().stop();
         let (stop, stopped) = watch::channel(false);
+        let (stopped_too, reach) = (stopped.clone(), self.context.settings().webhooks);
         let statsd = self.statsd.map(|statsd| tokio::spawn(statsd.run(self.context.clone(), stopped)));
+        let calculations = tokio::spawn(Arc::clone(self.context.upkeep()).run(reach, stopped_too));
         connection::serve_all(listener, routes, bounds, shutdown, stopping).await;
         stop.send_replace(true);
         if let Some(statsd) = statsd {
             // It has a bound of its own for the last flush; a panic in it is in the log already.
             let _ = statsd.await;
         }
+        // What it leaves is marked in the store.
+        let _ = calculations.await;
         upkeep.abort();
     }
 }

@@ -18,8 +18,20 @@ pub struct Settings {
     pub access: AccessSettings,
     /// Origins whose pages may call this server; none by default.
     pub cors_origins: Vec<String>,
+    /// Where alerts may be posted to.
+    pub webhooks: WebhookReach,
     /// What a text field of the line protocol does.
     pub line_strings: Strings,
+}
+
+/// Where webhooks may be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WebhookReach {
+    /// On addresses of the Internet at large.
+    #[default]
+    Public,
+    /// On private, loopback and link-local addresses, too.
+    Everywhere,
 }
 
 /// How much of everything.

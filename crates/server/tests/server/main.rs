@@ -2,6 +2,7 @@
 
 mod access;
 mod bodies;
+mod calculations;
 mod client;
 mod hostile;
 mod jwt;
