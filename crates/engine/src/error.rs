@@ -1,6 +1,7 @@
 //! Everything a capability can refuse or fail at.
 
 use crate::NameError;
+use crate::audience::AudienceError;
 use crate::series::SeriesError;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -13,6 +14,8 @@ pub enum Error {
     Name(#[from] NameError),
     #[error(transparent)]
     Series(#[from] SeriesError),
+    #[error(transparent)]
+    Audience(#[from] AudienceError),
     #[error("there is no token {id:?} in this account; `GET /v1/tokens` lists those there are")]
     UnknownToken { id: String },
     #[error("{0}")]
