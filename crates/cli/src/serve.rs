@@ -39,6 +39,8 @@ async fn serve_store(options: &ServeOptions, store: Arc<dyn Store>, shutdown: im
         bounds: bounds(&options.limits),
         access: AccessSettings { openness, jwt },
         cors_origins: options.cors_origins.iter().map(|origin| origin.0.clone()).collect(),
+        countries: None,
+        audience_retention: None,
         line_strings: match options.line_strings {
             LineStrings::Count => Strings::Count,
             LineStrings::Skip => Strings::Skip,

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::layers::{cors, observe, under_pressure};
 use crate::openapi;
 use crate::problem::{Problem, Word};
-use crate::routes::{docs, health, metrics, series, tokens, updates};
+use crate::routes::{audience, docs, health, metrics, series, tokens, updates};
 
 pub(crate) fn router(context: &Context) -> Router {
     let (routes, _) = assembled(context).split_for_parts();
@@ -48,6 +48,28 @@ fn data() -> OpenApiRouter<Context> {
         .routes(routes!(series::points_of_many))
         .routes(routes!(series::total))
         .routes(routes!(series::live))
+        .routes(routes!(audience::list))
+        .routes(routes!(audience::show, audience::declare, audience::delete))
+        .routes(routes!(audience::count))
+        .routes(routes!(audience::sessions))
+        .routes(routes!(audience::active))
+        .routes(routes!(audience::attended))
+        .routes(routes!(audience::peak))
+        .routes(routes!(audience::viewing))
+        .routes(routes!(audience::viewer))
+        .routes(routes!(audience::statistics_live))
+        .routes(routes!(audience::statistics))
+        .routes(routes!(audience::overview))
+        .routes(routes!(audience::live))
+        .routes(routes!(audience::session_active))
+        .routes(routes!(audience::session_attended))
+        .routes(routes!(audience::session_peak))
+        .routes(routes!(audience::session_viewing))
+        .routes(routes!(audience::session_viewer))
+        .routes(routes!(audience::session_statistics_live))
+        .routes(routes!(audience::session_statistics))
+        .routes(routes!(audience::session_overview))
+        .routes(routes!(audience::session_live))
 }
 
 /// What takes the scope `admin`.

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::measure::{self, Metered};
 use crate::settings::Settings;
 use crate::statsd::Statsd;
-use crate::{connection, router};
+use crate::{connection, router, tending};
 
 /// How often numbers are tidied that nobody has looked at.
 const UPKEEP: Duration = Duration::from_secs(5);
@@ -50,12 +50,15 @@ impl Server {
         let stopping = || self.context.live().stop();
         let (stop, stopped) = watch::channel(false);
         let statsd = self.statsd.map(|statsd| tokio::spawn(statsd.run(self.context.clone(), stopped)));
+        let tending = tokio::spawn(tending::tend(self.context.clone()));
         connection::serve_all(listener, routes, bounds, shutdown, stopping).await;
         stop.send_replace(true);
         if let Some(statsd) = statsd {
             // It has a bound of its own for the last flush; a panic in it is in the log already.
             let _ = statsd.await;
         }
+        // Whatever it is at is whole or not at all.
+        tending.abort();
         upkeep.abort();
     }
 }

@@ -37,6 +37,7 @@ pub use record::VIEWING_SESSIONS_MAX;
 pub use registry::{Audience, LOCATIONS_MAX, Page, SESSIONS_MAX, THRESHOLD_SECONDS_DEFAULT, THRESHOLD_SECONDS_MAX};
 pub use roll::{AHEAD_MS_MAX, HEARTBEATS_MAX, Heartbeat, Roll};
 pub use statistics::{RECORD_MS, Statistics};
+pub use sweep::Settled;
 
 /// What is counted together: an event, or one of its sessions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

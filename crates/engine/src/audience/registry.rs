@@ -29,10 +29,10 @@ pub struct Audience {
     pub(super) medians: Medians,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Held {
     lock: Arc<RwLock<()>>,
-    used_ms: i64,
+    used_ms: Option<i64>,
 }
 
 /// Keeps who would only get into each other's way apart. Nothing rests on it: what must hold is in guards.
@@ -74,27 +74,45 @@ impl Audience {
     /// few do not, and go side by side.
     pub async fn hold(&self, account: Account, event: &AudienceName, heartbeats: usize, now_ms: i64) -> Hold {
         const FEW: usize = 100;
-        let lock = self.lock(account, event, now_ms);
+        let lock = self.lock(account, event);
+        self.touch(account, event, now_ms);
         if heartbeats <= FEW { Hold::Shared(lock.read_owned().await) } else { Hold::Alone(lock.write_owned().await) }
     }
 
-    pub(super) fn lock(&self, account: Account, event: &AudienceName, now_ms: i64) -> Arc<RwLock<()>> {
+    pub(super) fn lock(&self, account: Account, event: &AudienceName) -> Arc<RwLock<()>> {
+        self.with_held(account, event, |held| Arc::clone(&held.lock))
+    }
+
+    /// Someone wrote to or asked about an event, so it is kept up to date for a while.
+    pub(super) fn touch(&self, account: Account, event: &AudienceName, now_ms: i64) {
+        self.with_held(account, event, |held| {
+            held.used_ms = Some(held.used_ms.map_or(now_ms, |used| used.max(now_ms)))
+        });
+    }
+
+    fn with_held<T>(&self, account: Account, event: &AudienceName, then: impl FnOnce(&mut Held) -> T) -> T {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let name = (account, event.clone());
         if !held.contains_key(&name) && held.len() >= HELD_MAX {
             let oldest = held.iter().min_by_key(|(_, held)| held.used_ms).map(|(name, _)| name.clone());
             oldest.and_then(|oldest| held.remove(&oldest));
         }
-        let entry = held.entry(name).or_insert_with(|| Held { lock: Arc::default(), used_ms: now_ms });
-        entry.used_ms = entry.used_ms.max(now_ms);
-        Arc::clone(&entry.lock)
+        then(held.entry(name).or_default())
     }
 
-    /// Events that something happened to since a time; those before it are forgotten.
-    pub fn used_since(&self, since_ms: i64) -> Vec<(Account, AudienceName)> {
+    /// Events that someone wrote to or asked about, in no order.
+    pub fn in_use(&self) -> Vec<(Account, AudienceName)> {
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.iter().filter(|(_, held)| held.used_ms.is_some()).map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Leaves an event alone until someone comes back to it, unless they did since a time.
+    pub fn leave(&self, account: Account, event: &AudienceName, since_ms: i64) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        held.retain(|_, held| held.used_ms >= since_ms || Arc::strong_count(&held.lock) > 1);
-        held.keys().cloned().collect()
+        let name = (account, event.clone());
+        if held.get(&name).is_some_and(|held| held.used_ms < Some(since_ms) && Arc::strong_count(&held.lock) == 1) {
+            held.remove(&name);
+        }
     }
 
     /// What declares an event, and whether it is a new one. The threshold of one that has heartbeats stays as it is.

@@ -43,6 +43,7 @@ struct Correction {
 impl Audience {
     /// How many are active at a time.
     pub async fn active(&self, account: Account, scope: &Scope, now_ms: i64) -> Result<u64> {
+        self.touch(account, &scope.event, now_ms);
         let fields = [COUNTED_AT, VIEWERS].map(Atom::from);
         let live = self.scope_keys(scope, super::keys::Stem::Seed).live();
         let query = Query::HashGetMany { key: live, fields: fields.to_vec() };
@@ -61,6 +62,7 @@ impl Audience {
 
     /// Who is active at a time, by group and country.
     pub async fn live(&self, account: Account, scope: &Scope, now_ms: i64) -> Result<Statistics> {
+        self.touch(account, &scope.event, now_ms);
         let live = self.scope_keys(scope, super::keys::Stem::Seed).live();
         loop {
             let (known, replies) = self.known_with(account, scope, vec![Query::HashAll { key: live.clone() }]).await?;

@@ -12,7 +12,7 @@ use tickmark_store::{Account, Atom, Batch, Error as StoreError, Guard, Op, Order
 use super::label::Labels;
 use super::planning::whole_ms;
 use super::registry::{Audience, Known, next};
-use super::sums::Count;
+use super::sums::{Count, VIEWERS};
 use super::{AudienceName, record};
 use crate::{Error, Result};
 
@@ -23,22 +23,33 @@ const STEP: u64 = 5_000;
 /// Batches that may fail because others were faster, before this leaves it to them.
 const ATTEMPTS_MAX: usize = 20;
 
+/// How long there is nothing more to move on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// Someone is active, and will not be for ever.
+    ForNow,
+    UntilTheNextHeartbeat,
+}
+
 /// Someone and when they were last seen.
 pub(super) type Sighting = (Atom, f64);
 
 impl Audience {
     /// Moves all that is counted of an event on to a time, and finds its peaks.
-    pub async fn settle(&self, account: Account, event: &AudienceName, now_ms: i64) -> Result<()> {
+    pub async fn settle(&self, account: Account, event: &AudienceName, now_ms: i64) -> Result<Settled> {
+        let mut viewers = 0;
         for known in self.scopes(account, event).await? {
             self.sweep(account, event, &known, now_ms).await?;
             self.settle_peak(account, &known).await?;
+            let query = Query::HashGet { key: known.keys.live(), field: Atom::from(VIEWERS) };
+            viewers += self.one(account, query).await?.value()?.and_then(|viewers| viewers.as_int()).unwrap_or(0);
         }
-        Ok(())
+        Ok(if viewers > 0 { Settled::ForNow } else { Settled::UntilTheNextHeartbeat })
     }
 
     /// Takes out of the live counts of a scope who is no longer active at a time.
     pub(super) async fn sweep(&self, account: Account, event: &AudienceName, known: &Known, now_ms: i64) -> Result<()> {
-        let lock = self.lock(account, event, i64::MIN);
+        let lock = self.lock(account, event);
         let mut failed = 0;
         while failed < ATTEMPTS_MAX {
             let _alone = lock.write().await;

@@ -121,6 +121,7 @@ async fn walk(server: &Running) {
     let owner = server.bearer(1, "read,write,admin").await;
     assert_eq!(owner.post("/v1/updates/secret", "").await.status, 202);
     assert_eq!(owner.post("/v1/series/secret/events", "{}").await.status, 200);
+    assert_eq!(owner.post("/v1/audience/secret/heartbeats", r#"{"user":"u1","session":"keynote"}"#).await.status, 200);
     let token_id = owner.get("/v1/tokens").await.json()["tokens"][0]["id"].as_str().unwrap().to_owned();
     let reader = server.bearer(2, "read").await;
     let everything = server.bearer(2, "read,write,admin").await;
@@ -136,6 +137,7 @@ async fn walk(server: &Running) {
             }
             walked += 1;
             let filled = path.replace("{repo}", "secret").replace("{name}", "secret").replace("{id}", &token_id);
+            let filled = filled.replace("{event}", "secret").replace("{session}", "keynote").replace("{user}", "u1");
             assert!(!filled.contains('{'), "say here what a parameter of {path} is");
             let method = method.to_uppercase();
             let answer = send(nobody.request(&method, &filled)).await;
@@ -157,6 +159,12 @@ async fn walk(server: &Running) {
     assert_eq!(everything.get("/v1/series/secret").await.status, 404, "found another account's series");
     assert!(everything.get("/v1/series").await.json()["series"].as_array().unwrap().is_empty());
     assert_eq!(owner.get("/v1/series/secret").await.status, 200, "the owner's series was deleted by a stranger");
+    assert_eq!(everything.get("/v1/audience/secret/viewers/u1").await.status, 404, "found another account's viewer");
+    assert_eq!(
+        owner.get("/v1/audience/secret/viewers/u1").await.status,
+        200,
+        "the owner's event was deleted by a stranger"
+    );
     let mut live = everything.request("GET", "/v1/updates/secret/live").send().await.unwrap();
     let chunk = live.chunk().await.unwrap().unwrap();
     let data = std::str::from_utf8(&chunk).unwrap().lines().find_map(|line| line.strip_prefix("data: ")).unwrap();

@@ -9,7 +9,7 @@ mod listening;
 mod others;
 mod refusing;
 mod statsd;
-mod stores;
+pub(crate) mod stores;
 mod totals;
 
 use crate::client::{Answer, Client, send};

@@ -9,7 +9,7 @@ use tickmark_store::{Account, Key, Kind, Order, Query, Reply, ScoreRange, Store}
 use crate::running::{Running, memory, open, redis};
 
 /// Runs a test on a server over each kind of store.
-pub(super) async fn on_each<F: AsyncFn(&Running)>(test: F) {
+pub(crate) async fn on_each<F: AsyncFn(&Running)>(test: F) {
     test(&Running::start(open(), memory()).await).await;
     let single = Redis::start().unwrap();
     test(&Running::start(open(), redis(&single.url()).await).await).await;
