@@ -1,7 +1,9 @@
 //! Audiences beside a slow, obviously right model of them.
 
+mod evening;
 mod laws;
 mod model;
+mod ways;
 
 use std::sync::Arc;
 
