@@ -12,10 +12,6 @@ mod store;
 
 use std::process::{Command, ExitCode};
 
-/// As the program itself has it.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 /// Everything there is to measure. Each runs in a process of its own, so that memory is its own.
 const BENCHES: &[(&str, fn(), &str)] = &[
     ("store-increments", store::increments::run, "hash increments in batches, synced, beside piped Redis"),

@@ -12,12 +12,13 @@ use crate::program::Program;
 
 const EVENTS: usize = 1_000_000;
 const MEMBERS: u32 = 200_000;
-const REQUESTS: usize = 10;
+const REQUESTS: usize = 100;
+const CLIENTS: usize = 2;
 
 pub fn run() {
     let (ours, our_bytes) = tickmark();
     let (theirs, their_bytes) = seed();
-    line("tickmark, NDJSON over HTTP, synced", EVENTS, ours);
+    line("tickmark, NDJSON over HTTP, two clients, synced", EVENTS, ours);
     line("the seed's sorted sets, piped, no persistence", EVENTS, theirs);
     println!("  {:52} {:>12.1} times", "tickmark to that", rate(EVENTS, ours) / rate(EVENTS, theirs));
     println!("  {:52} {:>12} MiB", "tickmark, resident", our_bytes >> 20);
@@ -32,13 +33,17 @@ fn events() -> impl Iterator<Item = (u64, u32)> {
 
 fn tickmark() -> (Duration, usize) {
     let directory = crate::store::directory();
-    let program = Program::serve(&directory.path().join("store"), &["--memory", "96MiB"]);
+    let program = Program::serve(&directory.path().join("store"), &["--memory", "128MiB"]);
     let mut bodies = vec![String::new(); REQUESTS];
     for (number, (at, member)) in events().enumerate() {
         let _ = writeln!(bodies[number * REQUESTS / EVENTS], "{{\"at\":{at},\"member\":\"user:{member}\"}}");
     }
     let url = program.url("/v1/series/visitors/events");
-    let took = timed(|| bodies.iter().for_each(|body| post(&url, "application/x-ndjson", body.as_bytes()))).0;
+    let client = |first: usize| {
+        bodies.iter().skip(first).step_by(CLIENTS).for_each(|body| post(&url, "application/x-ndjson", body.as_bytes()));
+    };
+    let all = || std::thread::scope(|scope| (0..CLIENTS).for_each(|first| drop(scope.spawn(move || client(first)))));
+    let took = timed(all).0;
     let resident = program.resident_bytes();
     program.stop();
     (took, resident)

@@ -2,11 +2,6 @@
 //!
 //! The only crate that reads the environment, and the only one that knows which stores there are.
 
-/// Requests are many small allocations made on one thread and freed on another, which the C library's allocator is slow at,
-/// and it keeps what large bodies took.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 /// Prints a line. Unlike `println!`, does not panic when whoever reads it has gone.
 macro_rules! say {
     ($($text:tt)*) => {{

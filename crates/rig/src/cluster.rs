@@ -97,6 +97,20 @@ impl Cluster {
         })
     }
 
+    /// Waits until every replica has what its master has: a master that dies earlier takes the rest with it.
+    pub fn wait_until_replicated(&self) -> io::Result<()> {
+        for node in self.nodes.iter().filter(|node| node.pid().is_some()) {
+            wait_until("replicas to catch up", PATIENCE, || {
+                let role = node.command(&["INFO", "replication"])?;
+                let role = role.text();
+                let written = role.lines().find_map(|line| line.strip_prefix("master_repl_offset:"));
+                let caught_up = written.is_some_and(|written| role.contains(&format!("offset={},", written.trim())));
+                Ok(caught_up || !role.contains("role:master"))
+            })?;
+        }
+        Ok(())
+    }
+
     fn join(&self, password: Option<&str>) -> io::Result<()> {
         let mut cli = Command::new("redis-cli");
         cli.arg("--cluster").arg("create");

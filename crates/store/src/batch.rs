@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::Atom;
+use crate::{Atom, Kind};
 
 /// The name of one data structure.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -146,6 +146,39 @@ impl Op {
             _ => 1,
         }
         .max(1)
+    }
+
+    /// One of the elements that this operation names.
+    pub(crate) fn element(&self, index: usize) -> Option<&Atom> {
+        match self {
+            Self::HashSet { fields, .. } => fields.get(index).map(|(field, _)| field),
+            Self::HashIncrement { fields, .. } => fields.get(index).map(|(field, _)| field),
+            Self::SortedAdd { members, .. } => members.get(index).map(|(member, _)| member),
+            Self::HashRemove { fields: elements, .. }
+            | Self::SetAdd { members: elements, .. }
+            | Self::SetRemove { members: elements, .. }
+            | Self::SortedRemove { members: elements, .. } => elements.get(index),
+            _ => None,
+        }
+    }
+
+    /// The type that the key must have, if it is there; none where any will do.
+    pub(crate) fn kind(&self) -> Option<Kind> {
+        match self {
+            Self::Set { .. } | Self::Increment { .. } => Some(Kind::String),
+            Self::HashSet { .. } | Self::HashIncrement { .. } | Self::HashRemove { .. } => Some(Kind::Hash),
+            Self::SetAdd { .. } | Self::SetRemove { .. } => Some(Kind::Set),
+            Self::SortedAdd { .. } | Self::SortedRemove { .. } | Self::SortedRemoveByScore { .. } => {
+                Some(Kind::SortedSet)
+            }
+            Self::ListPush { .. } | Self::ListPop { .. } => Some(Kind::List),
+            Self::HllAdd { .. } | Self::HllMerge { .. } => Some(Kind::HyperLogLog),
+            Self::ExpireAt { .. }
+            | Self::ExpireIn { .. }
+            | Self::Persist { .. }
+            | Self::Delete { .. }
+            | Self::Publish { .. } => None,
+        }
     }
 
     /// The key this operation touches; none for a publication.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use tickmark_store::{Account, AddWhen, Atom, Batch, Guard, Key, Op, Placement, Query, Reply, Store};
+use tickmark_store::{Account, AddWhen, Atom, Batch, Guard, Key, Op, Placement, Query, Reply, Store, rehearse};
 
 use super::keys::{self, Keys};
 use super::record::{self, Use};
@@ -180,7 +180,7 @@ impl Catalog {
     }
 
     /// Adds names to the index: in the same batch, or first. A name without a series is not shown; a series without a name
-    /// would be lost.
+    /// would be lost. Where it is first, nothing is listed for a request that would then be refused.
     async fn list_names(&self, account: Account, names: &[&SeriesName], writing: &mut Writing) -> Result<()> {
         if names.is_empty() {
             return Ok(());
@@ -190,6 +190,7 @@ impl Catalog {
         match (self.placement(), writing.parts.first_mut()) {
             (Placement::Together, Some(part)) => part.batch.ops.push(op),
             _ => {
+                rehearse(&*self.store, account, writing.parts.iter().map(|part| &part.batch)).await?;
                 self.store.commit(account, Batch::new().op(op)).await?;
             }
         }

@@ -123,7 +123,8 @@ impl Tally {
     }
 
     /// Adds up what fell on the same second.
-    pub fn close(self) -> Result<Tallied, SeriesError> {
+    pub fn close(mut self) -> Result<Tallied, SeriesError> {
+        let ranks = self.members.sort();
         let closed = self.slots.into_iter().filter(|open| open.first.count.is_some() || open.first.member.is_some());
         let mut series = Vec::with_capacity(closed.size_hint().1.unwrap_or(0));
         for Open { name, mut sums, mut members, first } in closed {
@@ -131,6 +132,7 @@ impl Tally {
             sums.decimals.sort_unstable_by_key(|(at, _)| *at);
             let added = add_up(&mut sums.ints).and_then(|()| add_up_decimals(&mut sums.decimals));
             added.ok_or_else(|| SeriesError::Overflow { series: name.to_string() })?;
+            members.iter_mut().for_each(|(member, _)| *member = ranks[*member as usize]);
             members.sort_unstable();
             members.dedup();
             series.push(Closed { name, sums, members, first });
@@ -178,7 +180,7 @@ impl Tallied {
 pub(super) struct Closed {
     pub(super) name: SeriesName,
     pub(super) sums: Sums,
-    /// Each member and the seconds it was seen in, by member.
+    /// Each member, by rank, and the seconds it was seen in.
     pub(super) members: Vec<(u32, i64)>,
     pub(super) first: First,
 }
@@ -199,7 +201,7 @@ impl Closed {
     }
 }
 
-/// The members of a request, each kept once.
+/// The members of a request, each kept once: numbered as they come, ranked when all are there.
 #[derive(Debug, Default)]
 pub(super) struct Members {
     hashes: RandomState,
@@ -207,16 +209,42 @@ pub(super) struct Members {
     bytes: Vec<u8>,
     /// Where each member ends in `bytes`.
     ends: Vec<usize>,
+    /// Once sorted, the number of each in turn.
+    sorted: Vec<u32>,
 }
 
 impl Members {
-    pub(super) fn get(&self, number: u32) -> &[u8] {
-        &self.bytes[span(&self.ends, number)]
+    /// The member of a rank.
+    pub(super) fn get(&self, rank: u32) -> &[u8] {
+        &self.bytes[span(&self.ends, self.sorted[rank as usize])]
+    }
+
+    /// Gives each a rank in the order of bytes, and answers the rank of each number. Members are written in this order,
+    /// because a store finds the next one beside the last.
+    fn sort(&mut self) -> Vec<u32> {
+        let Self { bytes, ends, .. } = &*self;
+        let count = u32::try_from(ends.len()).unwrap_or(u32::MAX);
+        let member = |number: u32| &bytes[span(ends, number)];
+        // The first eight bytes as an integer decide most comparisons.
+        let head = |member: &[u8]| {
+            let mut head = [0; 8];
+            let length = member.len().min(head.len());
+            head[..length].copy_from_slice(&member[..length]);
+            u64::from_be_bytes(head)
+        };
+        let mut order: Vec<_> = (0..count).map(|number| (head(member(number)), number)).collect();
+        order.sort_unstable_by(|(a_head, a), (b_head, b)| a_head.cmp(b_head).then_with(|| member(*a).cmp(member(*b))));
+        let mut ranks = vec![0; ends.len()];
+        for (rank, (_, number)) in (0..).zip(&order) {
+            ranks[*number as usize] = rank;
+        }
+        self.sorted = order.into_iter().map(|(_, number)| number).collect();
+        ranks
     }
 
     fn number(&mut self, member: &str) -> u32 {
         let member = member.as_bytes();
-        let Self { hashes, by_bytes, bytes, ends } = self;
+        let Self { hashes, by_bytes, bytes, ends, .. } = self;
         let hash = hashes.hash_one(member);
         if let Some(number) = by_bytes.find(hash, |number| bytes[span(ends, *number)] == *member) {
             return *number;
@@ -279,7 +307,7 @@ mod tests {
             tally.add(slot, Event { at: 0, what: What::Member(&bad), number: 1 }).unwrap_err();
         }
         let tallied = tally.close().unwrap();
-        assert_eq!(tallied.series[0].members, [(0, 0), (0, 1), (1, 1)]);
-        assert_eq!((tallied.members.get(0), tallied.members.get(1)), (&b"max"[..], &b"hugo"[..]));
+        assert_eq!(tallied.series[0].members, [(0, 1), (1, 0), (1, 1)]);
+        assert_eq!((tallied.members.get(0), tallied.members.get(1)), (&b"hugo"[..], &b"max"[..]));
     }
 }

@@ -66,8 +66,8 @@ fn check_sort(name: &SeriesName, kind: Kind, first: First) -> Result<(), SeriesE
     }
 }
 
-/// A member, by its number, and a bucket it was seen in.
-type Sighting = (u32, i64);
+/// A bucket, and a member seen in it, by its rank.
+type Sighting = (i64, u32);
 
 struct Ops<'a> {
     keys: &'a Keys,
@@ -128,12 +128,13 @@ impl Ops<'_> {
             for (member, at) in &series.members {
                 let bucket = granularity.floor(*at);
                 if last.replace((*member, bucket)) != Some((*member, bucket)) {
-                    groups.entry(granularity.group(bucket)).or_default().push((*member, bucket));
+                    groups.entry(granularity.group(bucket)).or_default().push((bucket, *member));
                 }
             }
             let mut groups: Vec<_> = groups.into_iter().collect();
             groups.sort_unstable_by_key(|(group, _)| *group);
-            for (group, seen) in groups {
+            for (group, mut seen) in groups {
+                seen.sort_unstable();
                 put(self, granularity, group, seen);
             }
         }
@@ -141,14 +142,14 @@ impl Ops<'_> {
 
     fn unique(&mut self, granularity: &Granularity, group: i64, seen: Vec<Sighting>, members: &Members) {
         let key = self.keys.group(granularity.name(), group);
-        let scored = seen.into_iter().map(|(member, bucket)| (joined(bucket, members.get(member)), bucket as f64));
+        let scored = seen.into_iter().map(|(bucket, member)| (joined(bucket, members.get(member)), bucket as f64));
         let members = scored.collect();
         self.push(granularity, key, |key| Op::SortedAdd { key, when: AddWhen::Always, members });
     }
 
     fn unique_approx(&mut self, granularity: &Granularity, group: i64, seen: Vec<Sighting>, members: &Members) {
         let key = self.keys.group(granularity.name(), group);
-        let members = seen.into_iter().map(|(member, _)| Atom::from_bytes(members.get(member))).collect();
+        let members = seen.into_iter().map(|(_, member)| Atom::from_bytes(members.get(member))).collect();
         self.push(granularity, key, |key| Op::HllAdd { key, members });
     }
 

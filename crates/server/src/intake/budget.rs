@@ -11,6 +11,14 @@ use crate::problem::{Problem, Result, Word};
 
 const PAGE_BYTES: usize = 4_096;
 
+/// A buffer that outgrows this gets all the room it may ever need at once. Addresses cost nothing until they are written to,
+/// so it takes what is in it, and it never moves, which would take twice that.
+const MOVING_BYTES_MAX: usize = 1_024 * 1_024;
+/// The C library takes a piece of at least this size from the kernel, and gives it straight back; smaller ones it may keep.
+const MAPPED_BYTES: usize = 33 * 1_024 * 1_024;
+/// What a reader may look ahead beyond the limit.
+const SLACK_BYTES: usize = 128 * 1_024;
+
 #[derive(Clone, Debug)]
 pub(crate) struct Budget {
     pages: Arc<Semaphore>,
@@ -34,17 +42,19 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// Makes room for `more` bytes in a buffer that ends at about `bytes_max`. What is counted is what the buffer takes, not
-    /// what is in it: left to itself it would take twice the limit.
+    /// Makes room for `more` bytes in a buffer that ends at about `bytes_max`. What is counted is what will be written.
     pub(crate) fn reserve(&mut self, buffer: &mut Vec<u8>, more: usize, bytes_max: usize) -> Result<()> {
         let needed = buffer.len() + more;
+        self.grow_to(needed)?;
         if needed <= buffer.capacity() {
             return Ok(());
         }
-        let capacity = needed.max((buffer.capacity() * 2).min(bytes_max));
-        self.grow_to(capacity)?;
-        buffer.reserve_exact(capacity - buffer.len());
-        Ok(())
+        let capacity = if needed > MOVING_BYTES_MAX {
+            needed.max(bytes_max).max(MAPPED_BYTES) + SLACK_BYTES
+        } else {
+            needed.next_power_of_two()
+        };
+        buffer.try_reserve_exact(capacity - buffer.len()).map_err(|_| full())
     }
 
     /// Makes sure of room for `bytes` in all.
@@ -52,9 +62,7 @@ impl Share {
         let held = self.held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
         let Some(more) = bytes.div_ceil(PAGE_BYTES).checked_sub(held).filter(|more| *more > 0) else { return Ok(()) };
         let more = u32::try_from(more).unwrap_or(u32::MAX);
-        let permit = Arc::clone(&self.budget.pages).try_acquire_many_owned(more).map_err(|_| {
-            Problem::new(Word::Overloaded, "The bodies of other requests fill the memory there is for them.")
-        })?;
+        let permit = Arc::clone(&self.budget.pages).try_acquire_many_owned(more).map_err(|_| full())?;
         match &mut self.held {
             Some(held) => held.merge(permit),
             None => self.held = Some(permit),
@@ -63,9 +71,30 @@ impl Share {
     }
 }
 
+fn full() -> Problem {
+    Problem::new(Word::Overloaded, "The bodies of other requests fill the memory there is for them.")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_large_buffer_is_counted_as_it_fills_and_never_moves() {
+        let budget = Budget::new(8 * MOVING_BYTES_MAX);
+        let mut share = budget.share();
+        let mut buffer = Vec::new();
+        share.reserve(&mut buffer, 2 * MOVING_BYTES_MAX, 64 * MOVING_BYTES_MAX).unwrap();
+        let place = buffer.as_ptr();
+        for _ in 0..4 {
+            share.reserve(&mut buffer, 2 * MOVING_BYTES_MAX, 64 * MOVING_BYTES_MAX).unwrap();
+            buffer.resize(buffer.len() + 2 * MOVING_BYTES_MAX, 0);
+        }
+        assert_eq!((buffer.as_ptr(), budget.pages.available_permits()), (place, 0));
+        assert!(share.reserve(&mut buffer, 1, 64 * MOVING_BYTES_MAX).is_err());
+        drop(share);
+        assert_eq!(budget.pages.available_permits(), 8 * MOVING_BYTES_MAX / PAGE_BYTES);
+    }
 
     #[test]
     fn what_one_gives_back_another_may_have() {

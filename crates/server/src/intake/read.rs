@@ -68,10 +68,14 @@ impl Body {
         }
 
         let bytes_max = bounds.unpacked_bytes_max;
-        let (text, share) = if encoding == Encoding::Identity || packed.len() <= UNPACK_INLINE_BYTES {
-            (encoding.unpack(&packed, bytes_max, &mut share)?, share)
+        // What comes out has a share of its own, because until it is out both are held.
+        let mut room = context.bodies().share();
+        let (text, share) = if encoding == Encoding::Identity {
+            (packed, share)
+        } else if packed.len() <= UNPACK_INLINE_BYTES {
+            (encoding.unpack(&packed, bytes_max, &mut room)?, room)
         } else {
-            let unpacking = move || encoding.unpack(&packed, bytes_max, &mut share).map(|text| (text, share));
+            let unpacking = move || encoding.unpack(&packed, bytes_max, &mut room).map(|text| (text, room));
             tokio::task::spawn_blocking(unpacking)
                 .await
                 .map_err(|error| Problem::new(Word::Defect, format!("unpacking failed: {error}")))??

@@ -6,7 +6,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use serde::Serialize;
-use tickmark_store::{Account, Batch, Error as StoreError, Guard, Op, Placement, Presence, Query, Store};
+use tickmark_store::{Account, Batch, Error as StoreError, Guard, Op, Placement, Presence, Query, Store, rehearse};
 
 use super::Once;
 use super::record::Record;
@@ -139,6 +139,11 @@ async fn apply(
         Placement::Together => vec![joined(parts)],
         Placement::ByTag => parts,
     };
+    let missing: Vec<&Batch> =
+        parts.iter().filter(|part| !applied.contains(&part.tag)).map(|part| &part.batch).collect();
+    if missing.len() > 1 {
+        rehearse(store, account, missing).await?;
+    }
     for Part { tag, mut batch } in parts {
         if applied.contains(&tag) {
             continue;

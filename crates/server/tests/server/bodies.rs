@@ -79,6 +79,6 @@ async fn bodies_share_one_budget() {
     let server = Running::start(settings, memory()).await;
     let answer = post(&server.client(), &[("content-type", "application/json")], vec![b' '; 2 << 20]).await;
     assert_eq!((answer.status.as_u16(), answer.problem().as_str()), (503, "overloaded"));
-    let small = post(&server.client(), &[("content-type", "application/json")], vec![b' '; 1 << 19]).await;
+    let small = post(&server.client(), &[("content-type", "application/json")], vec![b' '; 1 << 18]).await;
     assert_eq!(small.problem(), "malformed_json");
 }

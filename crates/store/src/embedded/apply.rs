@@ -4,8 +4,8 @@ use tickmark_stats::hll::Hll;
 
 use super::collection::{List, Storage};
 use super::entry::{Entry, Object};
-use super::number::add;
-use super::transaction::{Transaction, Undo, wrong_type};
+use super::transaction::{Element, Transaction, Undo, wrong_type};
+use crate::number::add;
 use crate::{AddWhen, Atom, Error, Key, Kind, Number, Op, Order, Presence, Reply, Result};
 
 /// The collection of this kind behind the key entered, new where there is none. Changes to it are noted in `$undo`
@@ -44,7 +44,7 @@ impl Transaction<'_> {
             Op::SetAdd { key, members } => self.set_add(key, members),
             Op::SetRemove { key, members } => self.set_remove(key, members),
             Op::SortedAdd { key, when, members } => self.sorted_add(key, *when, members),
-            Op::SortedRemove { key, members } => self.sorted_remove(key, members),
+            Op::SortedRemove { key, members } => self.sorted_remove(key, members, |index, _| Element::Nth(index)),
             Op::SortedRemoveByScore { key, range } => {
                 self.enter(key)?;
                 let records = self.records;
@@ -54,15 +54,15 @@ impl Transaction<'_> {
                     Some(other) => return Err(wrong_type(key, Kind::SortedSet, other)),
                 };
                 let members: Vec<_> = members.into_iter().map(|(member, _)| member).collect();
-                self.sorted_remove(key, &members)
+                self.sorted_remove(key, &members, |_, member| Element::Found(member.clone()))
             }
             Op::ListPush { key, end, values } => {
                 let op = self.op;
                 collection!(self, key, List, Kind::List, |list, storage, undo| {
                     for value in values {
-                        list.push(*end, value, storage);
+                        list.push(*end, value, storage)?;
+                        undo.push(Undo::Pushed { op, end: *end });
                     }
-                    undo.push(Undo::Pushed { op, end: *end, count: values.len() });
                     Ok::<_, Error>(Reply::Count(list.len()))
                 })
             }
@@ -141,10 +141,10 @@ impl Transaction<'_> {
         let op = self.op;
         collection!(self, key, Hash, Kind::Hash, |hash, storage, undo| {
             let mut added = 0;
-            for (field, value) in fields {
+            for (index, (field, value)) in (0..).zip(fields) {
                 let previous = hash.put(field, value.clone(), storage)?;
                 added += u64::from(previous.is_none());
-                undo.push(Undo::Field { op, field: field.clone(), previous });
+                undo.push(Undo::Field { op, field: Element::Nth(index), previous });
             }
             Ok::<_, Error>(Reply::Count(added))
         })
@@ -154,9 +154,9 @@ impl Transaction<'_> {
         let op = self.op;
         collection!(self, key, Hash, Kind::Hash, |hash, storage, undo| {
             undo.reserve(fields.len());
-            for (field, by) in fields {
+            for (index, (field, by)) in (0..).zip(fields) {
                 let previous = hash.update(field, storage, |held| add(key, Some(field), held, *by).map(Some))?;
-                undo.push(Undo::Field { op, field: field.clone(), previous });
+                undo.push(Undo::Field { op, field: Element::Nth(index), previous });
             }
             Ok::<_, Error>(Reply::Done)
         })
@@ -166,10 +166,10 @@ impl Transaction<'_> {
         let op = self.op;
         collection!(self, key, Hash, Kind::Hash, |hash, storage, undo| {
             let mut removed = 0;
-            for field in fields {
+            for (index, field) in (0..).zip(fields) {
                 let Some(previous) = hash.remove(field, storage.records)? else { continue };
                 removed += 1;
-                undo.push(Undo::Field { op, field: field.clone(), previous: Some(previous) });
+                undo.push(Undo::Field { op, field: Element::Nth(index), previous: Some(previous) });
             }
             Ok::<_, Error>(Reply::Count(removed))
         })
@@ -179,10 +179,10 @@ impl Transaction<'_> {
         let op = self.op;
         collection!(self, key, Set, Kind::Set, |set, storage, undo| {
             let mut added = 0;
-            for member in members {
+            for (index, member) in (0..).zip(members) {
                 if set.put(member, (), storage)?.is_none() {
                     added += 1;
-                    undo.push(Undo::Member { op, member: member.clone(), was: Presence::Absent });
+                    undo.push(Undo::Member { op, member: Element::Nth(index), was: Presence::Absent });
                 }
             }
             Ok::<_, Error>(Reply::Count(added))
@@ -193,10 +193,10 @@ impl Transaction<'_> {
         let op = self.op;
         collection!(self, key, Set, Kind::Set, |set, storage, undo| {
             let mut removed = 0;
-            for member in members {
+            for (index, member) in (0..).zip(members) {
                 if set.remove(member, storage.records)?.is_some() {
                     removed += 1;
-                    undo.push(Undo::Member { op, member: member.clone(), was: Presence::Present });
+                    undo.push(Undo::Member { op, member: Element::Nth(index), was: Presence::Present });
                 }
             }
             Ok::<_, Error>(Reply::Count(removed))
@@ -207,7 +207,7 @@ impl Transaction<'_> {
         let op = self.op;
         collection!(self, key, Sorted, Kind::SortedSet, |sorted, storage, undo| {
             let mut added = 0;
-            for (member, score) in members {
+            for (index, (member, score)) in (0..).zip(members) {
                 // Negative zero equals zero, and would only print differently.
                 let score = *score + 0.0;
                 let previous = sorted.update(member, storage, |held| {
@@ -221,20 +221,20 @@ impl Transaction<'_> {
                     Ok(wanted.then_some(score))
                 })?;
                 added += u64::from(previous.is_none());
-                undo.push(Undo::Score { op, member: member.clone(), previous });
+                undo.push(Undo::Score { op, member: Element::Nth(index), previous });
             }
             Ok::<_, Error>(Reply::Count(added))
         })
     }
 
-    fn sorted_remove(&mut self, key: &Key, members: &[Atom]) -> Result<Reply> {
+    fn sorted_remove(&mut self, key: &Key, members: &[Atom], element: impl Fn(u32, &Atom) -> Element) -> Result<Reply> {
         let op = self.op;
         collection!(self, key, Sorted, Kind::SortedSet, |sorted, storage, undo| {
             let mut removed = 0;
-            for member in members {
+            for (index, member) in (0..).zip(members) {
                 let Some(previous) = sorted.remove(member, storage.records)? else { continue };
                 removed += 1;
-                undo.push(Undo::Score { op, member: member.clone(), previous: Some(previous) });
+                undo.push(Undo::Score { op, member: element(index, member), previous: Some(previous) });
             }
             Ok::<_, Error>(Reply::Count(removed))
         })

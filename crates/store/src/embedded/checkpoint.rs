@@ -9,15 +9,15 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 
-use super::collection::{Layer, record_key};
+use super::collection::{Frozen, Large};
 use super::entry::Entry;
 use super::keys::FullKey;
 use super::records::{Change, Records, Slice, Space};
 use super::state::State;
 use crate::{Error, Order, Result};
 
-/// Elements of deleted collections that one checkpoint removes.
-const REAPED_ELEMENTS_MAX: usize = 50_000;
+/// Records of deleted collections that one checkpoint removes.
+const REAPED_RECORDS_MAX: usize = 10_000;
 
 const POSITION: &[u8] = b"position";
 const NEXT_ID: &[u8] = b"next_id";
@@ -61,32 +61,30 @@ pub(crate) struct Checkpoint {
 enum Item {
     Gone,
     Small { entry: Arc<Entry>, hint_at_ms: Option<u64> },
-    Large { header: Vec<u8>, id: u64, layer: Arc<Layer>, hint_at_ms: Option<u64> },
+    Large { header: Vec<u8>, frozen: Vec<(Vec<u8>, Frozen)>, hint_at_ms: Option<u64> },
 }
 
 impl Checkpoint {
     /// Everything that differs from the records now.
-    pub(crate) fn take(state: &mut State, records: &Records, used_hints: Vec<Slice>, position: u64) -> Result<Self> {
+    pub(crate) fn take(state: &mut State, used_hints: Vec<Slice>, position: u64) -> Self {
         let mut items = Vec::new();
         let retired = state.begin_flush(|key, slot| {
             let Some(entry) = slot.entry_mut() else {
                 items.push((Arc::clone(key), Item::Gone));
-                return Ok(());
+                return;
             };
             // A hint that is too early is harmless: whoever follows it makes a later one.
             let hint_at_ms = entry.expires_at_ms.filter(|at| entry.hinted_at_ms.is_none_or(|hinted| *at < hinted));
             entry.hinted_at_ms = hint_at_ms.or(entry.hinted_at_ms);
-            let large = entry.object.large_mut().map(|large| Ok::<_, Error>((large.id(), large.freeze(records)?)));
-            let large = large.transpose()?;
-            let item = match (large, slot.entry()) {
-                (Some((id, layer)), Some(entry)) => Item::Large { header: entry.pack(), id, layer, hint_at_ms },
+            let frozen = entry.object.large_mut().map(Large::freeze);
+            let item = match (frozen, slot.entry()) {
+                (Some(frozen), Some(entry)) => Item::Large { header: entry.pack(), frozen, hint_at_ms },
                 (None, Some(entry)) => Item::Small { entry: Arc::clone(entry), hint_at_ms },
                 (_, None) => Item::Gone,
             };
             items.push((Arc::clone(key), item));
-            Ok(())
-        })?;
-        Ok(Self { items, used_hints, retired, meta: Meta { position, next_id: state.next_id() } })
+        });
+        Self { items, used_hints, retired, meta: Meta { position, next_id: state.next_id() } }
     }
 
     pub(crate) fn write(self, records: &Records) -> Result<()> {
@@ -101,12 +99,12 @@ impl Checkpoint {
                     changes.push(Change::put(Space::Objects, &key[..], entry.pack()));
                     hint_at_ms
                 }
-                Item::Large { header, id, layer, hint_at_ms } => {
+                Item::Large { header, frozen, hint_at_ms } => {
                     changes.push(Change::put(Space::Objects, &key[..], header));
-                    changes.extend(layer.iter().map(|(sub_key, value)| Change {
-                        space: Space::Elements,
-                        key: record_key(id, sub_key).into(),
-                        value: value.cloned(),
+                    changes.extend(frozen.into_iter().map(|(key, frozen)| match frozen {
+                        Frozen::Page(page) => Change::put(Space::Elements, key, page.pack()),
+                        Frozen::Chunk(chunk) => Change::put(Space::Elements, key, chunk),
+                        Frozen::Gone => Change::remove(Space::Elements, key),
                     }));
                     hint_at_ms
                 }
@@ -126,7 +124,7 @@ impl Checkpoint {
 
 /// Removes elements of collections that earlier checkpoints retired, a bounded number of them.
 fn reap(records: &Records, changes: &mut Vec<Change>) -> Result<()> {
-    let mut left = REAPED_ELEMENTS_MAX;
+    let mut left = REAPED_RECORDS_MAX;
     let retired = (Bound::Included(&[RETIRED][..]), Bound::Excluded(&[RETIRED + 1][..]));
     for found in records.range(Space::Meta, retired, Order::Ascending) {
         let (key, _) = found?;

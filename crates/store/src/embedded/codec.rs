@@ -20,6 +20,23 @@ pub(crate) fn put_varint(out: &mut Vec<u8>, mut number: u64) {
     out.push(low_bits(number));
 }
 
+/// How many bytes a number takes.
+pub(crate) fn varint_len(number: u64) -> usize {
+    let bits = u64::BITS - (number | 1).leading_zeros();
+    bits.div_ceil(7) as usize
+}
+
+/// The same bytes, into a place that is as long as they are.
+pub(crate) fn write_varint(out: &mut [u8], mut number: u64) {
+    if let Some((last, before)) = out.split_last_mut() {
+        for byte in before {
+            *byte = low_bits(number) | 0x80;
+            number >>= 7;
+        }
+        *last = low_bits(number);
+    }
+}
+
 fn low_bits(number: u64) -> u8 {
     (number & 0x7f) as u8
 }
@@ -251,6 +268,17 @@ mod tests {
         let a_day_of_seconds: Vec<_> = (1_700_000_000..1_700_086_400).map(Atom::Int).collect();
         assert!(round_trip(&a_day_of_seconds) < 16);
         assert_eq!(round_trip(&ints(&[1_000, 1_003, 1_004, 1_011, 1_012])), 1 + 2 + 4);
+    }
+
+    #[test]
+    fn a_number_in_place_is_the_number_appended() {
+        for number in [0, 1, 127, 128, 16_383, 16_384, u64::from(u32::MAX), u64::MAX] {
+            let mut appended = Vec::new();
+            put_varint(&mut appended, number);
+            let mut in_place = vec![0; varint_len(number)];
+            write_varint(&mut in_place, number);
+            assert_eq!(in_place, appended, "{number}");
+        }
     }
 
     #[test]

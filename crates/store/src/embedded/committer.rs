@@ -50,7 +50,8 @@ pub(crate) enum Request {
 pub(crate) struct Commit {
     pub(crate) account: Account,
     pub(crate) batch: Batch,
-    pub(crate) answer: oneshot::Sender<Result<Vec<Reply>>>,
+    /// Takes the batch back too: freeing a large one is work that the caller can do as well.
+    pub(crate) answer: oneshot::Sender<Result<(Vec<Reply>, Batch)>>,
     /// A place in the queue, given back when the commit is answered.
     pub(crate) _place: OwnedSemaphorePermit,
 }
@@ -195,7 +196,7 @@ impl Committer {
                     self.channels.publish(commit.account, channel, message);
                 }
             }
-            let _ = commit.answer.send(Ok(replies));
+            let _ = commit.answer.send(Ok((replies, commit.batch)));
         }
     }
 
@@ -277,7 +278,7 @@ impl Committer {
         let Ok(mut state) = self.state.write() else {
             return Err(Error::Corrupt("a defect stopped a writer halfway".into()));
         };
-        let checkpoint = Checkpoint::take(&mut state, &self.records, self.sweeper.take_used_hints(), position)?;
+        let checkpoint = Checkpoint::take(&mut state, self.sweeper.take_used_hints(), position);
         drop(state);
         metrics::counter!("tickmark_store_checkpoints_total").increment(1);
         self.flushing_position = position;

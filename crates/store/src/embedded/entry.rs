@@ -28,7 +28,7 @@ impl Object {
         }
     }
 
-    /// The part that is kept element by element, where there is one.
+    /// The part that is kept in pages, where there is one.
     pub(crate) fn large(&self) -> Option<&Large> {
         match self {
             Self::Hash(Collection::Large(large))
@@ -96,6 +96,11 @@ impl Entry {
         size_of::<Self>() + self.object.heap_bytes()
     }
 
+    /// Bytes that a checkpoint would write, once something here was changed.
+    pub(crate) fn dirty_bytes(&self) -> usize {
+        self.object.large().map_or_else(|| self.bytes(), Large::dirty_bytes)
+    }
+
     /// The record of this entry. Of a large collection it holds only where its elements are.
     pub(crate) fn pack(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(64);
@@ -141,7 +146,7 @@ impl Entry {
         }
         let large = match tag & LARGE {
             0 => None,
-            _ => Some(Large::stored(reader.varint()?, reader.varint()?)),
+            _ => Some(Box::new(Large::stored(reader.varint()?, reader.varint()?))),
         };
         let object = match tag & !(EXPIRES | LARGE) {
             1 => Object::String(reader.atom()?),
@@ -168,7 +173,10 @@ impl Entry {
     }
 }
 
-fn unpack_collection<V: Payload>(large: Option<Large>, reader: &mut Reader<'_>) -> Result<Collection<V>, Malformed> {
+fn unpack_collection<V: Payload>(
+    large: Option<Box<Large>>,
+    reader: &mut Reader<'_>,
+) -> Result<Collection<V>, Malformed> {
     match large {
         Some(large) => Ok(Collection::Large(large)),
         None => Small::unpack(reader).map(Collection::Small),

@@ -15,7 +15,6 @@ mod entry;
 mod expiry;
 mod keys;
 mod log;
-mod number;
 mod options;
 mod poison;
 mod records;
@@ -124,7 +123,8 @@ impl Store for EmbeddedStore {
         let place = Arc::clone(&self.places).acquire_many_owned(places).await.map_err(|_| Error::Closed)?;
         let (answer, answered) = oneshot::channel();
         self.send(Request::Commit(Commit { account, batch, answer, _place: place }))?;
-        answered.await.map_err(|_| Error::FateUnknown("the writer ended".into()))?
+        let answer = answered.await.map_err(|_| Error::FateUnknown("the writer ended".into()))?;
+        answer.map(|(replies, _written)| replies)
     }
 
     async fn read(&self, account: Account, queries: Vec<Query>) -> Result<Vec<Reply>> {

@@ -1,14 +1,15 @@
 //! The objects in memory, within a budget of bytes.
 //!
 //! A slot is *dirty* when it differs from the records, and *flushing* while a checkpoint writes it; only slots that are
-//! neither may leave memory. A slot without an entry is a key known to be absent. What is not in memory is in the
-//! records as it is now, because everything that differs is dirty or flushing.
+//! neither may leave memory. Of a large collection that stays, pages may leave on their own. A slot without an entry is a
+//! key known to be absent. What is not in memory is in the records as it is now, because everything that differs is dirty
+//! or flushing.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::collection::Ids;
+use super::collection::{Ids, Large};
 use super::entry::Entry;
 use super::keys::FullKey;
 use super::records::{Records, Space};
@@ -17,7 +18,7 @@ use crate::{Error, Result};
 /// What a slot takes besides its entry: the key, its places in the map, the ring and the set, and allocations' edges.
 const SLOT_BYTES: usize = 144;
 
-/// Slots looked at in one go. What is dirty cannot leave, and looking at all of it again and again helps nobody.
+/// Slots and pages looked at in one go. What is dirty cannot leave, and looking at all of it again and again helps nobody.
 const EVICT_VISITS_MAX: usize = 4_096;
 
 #[derive(Debug, Default)]
@@ -27,8 +28,9 @@ pub(crate) struct Slot {
     flushing: bool,
     /// Read or written since the ring last passed by.
     used: AtomicBool,
-    /// As counted in [`State::bytes`].
+    /// As counted in [`State::bytes`], and in [`State::dirty_bytes`].
     bytes: usize,
+    dirty_bytes: usize,
 }
 
 impl Slot {
@@ -48,6 +50,12 @@ impl Slot {
 
     pub(crate) fn entry_mut(&mut self) -> Option<&mut Entry> {
         self.entry.as_mut().map(Arc::make_mut)
+    }
+
+    fn large_mut(&mut self) -> Option<&mut Large> {
+        // Looked at first, because taking a small entry for writing would copy it while a checkpoint holds it.
+        self.entry.as_ref()?.object.large()?;
+        self.entry_mut()?.object.large_mut()
     }
 
     pub(crate) fn replace(&mut self, entry: Option<Arc<Entry>>) -> Option<Arc<Entry>> {
@@ -124,16 +132,23 @@ impl State {
         let Some((key, _)) = self.slots.get_key_value(key) else { return };
         let key = Arc::clone(key);
         let Some(slot) = self.slots.get_mut(&key) else { return };
-        let bytes = SLOT_BYTES + key.len() + slot.entry.as_ref().map_or(0, |entry| entry.bytes());
-        let before = std::mem::replace(&mut slot.bytes, bytes);
-        self.bytes = self.bytes + bytes - before;
-        if slot.dirty {
-            self.dirty_bytes = (self.dirty_bytes + bytes).saturating_sub(before);
-        } else {
+        if !slot.dirty {
             slot.dirty = true;
-            self.dirty_bytes += bytes;
-            self.dirty.insert(key);
+            self.dirty.insert(Arc::clone(&key));
         }
+        self.weigh(&key);
+    }
+
+    /// Counts a slot anew.
+    fn weigh(&mut self, key: &FullKey) {
+        let Some(slot) = self.slots.get_mut(key) else { return };
+        let fixed = SLOT_BYTES + key.len();
+        let (bytes, dirty_bytes) = slot.entry.as_ref().map_or((0, 0), |entry| (entry.bytes(), entry.dirty_bytes()));
+        let dirty_bytes = if slot.dirty { fixed + dirty_bytes } else { 0 };
+        self.bytes = self.bytes + fixed + bytes - slot.bytes;
+        self.dirty_bytes = self.dirty_bytes + dirty_bytes - slot.dirty_bytes;
+        slot.bytes = fixed + bytes;
+        slot.dirty_bytes = dirty_bytes;
     }
 
     pub(crate) fn retire(&mut self, ids: impl IntoIterator<Item = u64>) {
@@ -169,18 +184,19 @@ impl State {
     }
 
     /// Turns what is dirty into what is flushing, and hands each of its slots over.
-    pub(crate) fn begin_flush(&mut self, mut visit: impl FnMut(&FullKey, &mut Slot) -> Result<()>) -> Result<Vec<u64>> {
+    pub(crate) fn begin_flush(&mut self, mut visit: impl FnMut(&FullKey, &mut Slot)) -> Vec<u64> {
         debug_assert!(self.flushing.is_empty(), "one checkpoint at a time");
         self.flushing = std::mem::take(&mut self.dirty);
         self.dirty_bytes = 0;
         for key in &self.flushing {
             if let Some(slot) = self.slots.get_mut(key) {
                 slot.dirty = false;
+                slot.dirty_bytes = 0;
                 slot.flushing = true;
-                visit(key, slot)?;
+                visit(key, slot);
             }
         }
-        Ok(std::mem::take(&mut self.retired))
+        std::mem::take(&mut self.retired)
     }
 
     /// The checkpoint is in the records.
@@ -188,28 +204,32 @@ impl State {
         for key in std::mem::take(&mut self.flushing) {
             let Some(slot) = self.slots.get_mut(&key) else { continue };
             slot.flushing = false;
-            if let Some(large) = slot.entry.as_mut().map(Arc::make_mut).and_then(|entry| entry.object.large_mut()) {
+            if let Some(large) = slot.large_mut() {
                 large.thaw();
-                let bytes = SLOT_BYTES + key.len() + slot.entry.as_ref().map_or(0, |entry| entry.bytes());
-                let before = std::mem::replace(&mut slot.bytes, bytes);
-                self.bytes = (self.bytes + bytes).saturating_sub(before);
             }
         }
     }
 
-    /// Lets go of slots that were not used lately until what is in memory fits, or enough of them were looked at.
+    /// Lets go of slots and pages that were not used lately until what is in memory fits, or enough of them were looked at.
     pub(crate) fn evict(&mut self) {
-        let mut visits = self.ring.len().min(EVICT_VISITS_MAX);
-        while self.bytes > self.budget_bytes && visits > 0 {
+        let mut visits = EVICT_VISITS_MAX;
+        for _ in 0..self.ring.len() {
+            if self.bytes <= self.budget_bytes || visits == 0 {
+                return;
+            }
             visits -= 1;
             let Some(key) = self.ring.pop_front() else { return };
             let Some(slot) = self.slots.get_mut(&key) else { continue };
-            if slot.dirty || slot.flushing || std::mem::take(slot.used.get_mut()) {
-                self.ring.push_back(key);
+            if !slot.dirty && !slot.flushing && !std::mem::take(slot.used.get_mut()) {
+                self.bytes -= slot.bytes;
+                self.slots.remove(&key);
                 continue;
             }
-            self.bytes -= slot.bytes;
-            self.slots.remove(&key);
+            if let Some(large) = slot.large_mut() {
+                large.evict(self.bytes - self.budget_bytes, &mut visits);
+                self.weigh(&key);
+            }
+            self.ring.push_back(key);
         }
     }
 }

@@ -17,12 +17,30 @@ use crate::{Account, Atom, End, Error, Key, Kind, Op, Presence, Result};
 #[derive(Debug)]
 pub(crate) enum Undo {
     Entry { op: u32, previous: Option<Arc<Entry>> },
-    Field { op: u32, field: Atom, previous: Option<Atom> },
-    Member { op: u32, member: Atom, was: Presence },
-    Score { op: u32, member: Atom, previous: Option<f64> },
-    Pushed { op: u32, end: End, count: usize },
+    Field { op: u32, field: Element, previous: Option<Atom> },
+    Member { op: u32, member: Element, was: Presence },
+    Score { op: u32, member: Element, previous: Option<f64> },
+    Pushed { op: u32, end: End },
     Popped { op: u32, end: End, values: Vec<Atom> },
     Expiry { op: u32, previous: Option<u64> },
+}
+
+/// Which element an operation changed.
+#[derive(Debug)]
+pub(crate) enum Element {
+    /// One of those that the operation names.
+    Nth(u32),
+    /// One that it came upon.
+    Found(Atom),
+}
+
+impl Element {
+    fn of<'a>(&'a self, op: &'a Op) -> Option<&'a Atom> {
+        match self {
+            Self::Nth(index) => op.element(*index as usize),
+            Self::Found(element) => Some(element),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -112,15 +130,16 @@ impl<'a> Transaction<'a> {
                 | Undo::Popped { op, .. }
                 | Undo::Expiry { op, .. } => *op,
             };
-            let Some(key) = ops.get(op as usize).and_then(Op::key) else { continue };
+            let Some(op) = ops.get(op as usize) else { continue };
+            let Some(key) = op.key() else { continue };
             write_full_key(&mut self.full_key, self.account, key.as_bytes());
-            self.take_back_one(undo)?;
+            self.take_back_one(undo, op)?;
             self.state.changed(&self.full_key);
         }
         Ok(())
     }
 
-    fn take_back_one(&mut self, undo: Undo) -> Result<()> {
+    fn take_back_one(&mut self, undo: Undo, op: &Op) -> Result<()> {
         let records = self.records;
         let (slot, ids) = self.state.load_with_ids(&self.full_key, records)?;
         let storage = Storage { records, ids };
@@ -133,24 +152,24 @@ impl<'a> Transaction<'a> {
         };
         let Some(entry) = slot.entry_mut() else { return Ok(()) };
         match (undo, &mut entry.object) {
-            (Undo::Field { field, previous, .. }, Object::Hash(fields)) => match previous {
-                Some(value) => fields.put(&field, value, storage).map(|_| ()),
-                None => fields.remove(&field, records).map(|_| ()),
+            (Undo::Field { field, previous, .. }, Object::Hash(fields)) => match (field.of(op), previous) {
+                (Some(field), Some(value)) => fields.put(field, value, storage).map(|_| ()),
+                (Some(field), None) => fields.remove(field, records).map(|_| ()),
+                (None, _) => Ok(()),
             },
-            (Undo::Member { member, was, .. }, Object::Set(members)) => match was {
-                Presence::Present => members.put(&member, (), storage).map(|_| ()),
-                Presence::Absent => members.remove(&member, records).map(|_| ()),
+            (Undo::Member { member, was, .. }, Object::Set(members)) => match (member.of(op), was) {
+                (Some(member), Presence::Present) => members.put(member, (), storage).map(|_| ()),
+                (Some(member), Presence::Absent) => members.remove(member, records).map(|_| ()),
+                (None, _) => Ok(()),
             },
-            (Undo::Score { member, previous, .. }, Object::Sorted(members)) => match previous {
-                Some(score) => members.put(&member, score, storage).map(|_| ()),
-                None => members.remove(&member, records).map(|_| ()),
+            (Undo::Score { member, previous, .. }, Object::Sorted(members)) => match (member.of(op), previous) {
+                (Some(member), Some(score)) => members.put(member, score, storage).map(|_| ()),
+                (Some(member), None) => members.remove(member, records).map(|_| ()),
+                (None, _) => Ok(()),
             },
-            (Undo::Pushed { end, count, .. }, Object::List(list)) => {
-                (0..count).try_for_each(|_| list.pop(end, records).map(|_| ()))
-            }
+            (Undo::Pushed { end, .. }, Object::List(list)) => list.pop(end, records).map(|_| ()),
             (Undo::Popped { end, values, .. }, Object::List(list)) => {
-                values.iter().rev().for_each(|value| list.push(end, value, storage));
-                Ok(())
+                values.iter().rev().try_for_each(|value| list.push(end, value, storage))
             }
             (Undo::Expiry { previous, .. }, _) => {
                 entry.expires_at_ms = previous;

@@ -105,6 +105,7 @@ async fn commits_resume_after_a_failover() {
         store.commit(ACCOUNT, increment(&n.to_string())).await.unwrap();
     }
     let mut subscription = store.subscribe(ACCOUNT, "c".into()).await.unwrap();
+    cluster.wait_until_replicated().unwrap();
     let dead = cluster.master_of("7").unwrap();
     cluster.node_mut(dead).kill().unwrap();
 

@@ -1,11 +1,14 @@
 //! What is refused leaves the store as it was.
 
-use super::stores::dump;
+use super::stores::{dump, on_each};
 use crate::running::Running;
 
 #[tokio::test]
 async fn every_refusal_leaves_the_store_as_it_was() {
-    let server = Running::open().await;
+    on_each(every_refusal).await;
+}
+
+async fn every_refusal(server: &Running) {
     let client = server.client();
     client.put("/v1/series/plays", "{\"kind\":\"unique\"}").await;
     client.count("clicks", "{\"at\":5,\"n\":9223372036854775807}\n").await;

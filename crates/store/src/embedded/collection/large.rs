@@ -1,124 +1,51 @@
-//! A collection kept element by element.
+//! A collection too large to be held whole: pages of entries, of which memory holds some.
 //!
-//! Memory holds what changed since the last checkpoint (`fresh`), what the checkpoint under way is writing (`frozen`),
-//! and the number of elements; the rest is in the records, under the collection's id. Whoever reads looks at the three
-//! in that order. An id is never used twice, so a deleted collection's records can be removed at leisure.
+//! One tree has the entries by element (of a list: by position), another has a sorted set's members by score. Their
+//! records stand under the collection's id. An id is never used twice, so a deleted collection's records can be removed
+//! at leisure.
 
-use std::collections::BTreeMap;
 use std::ops::Bound;
-use std::sync::Arc;
 
-use super::merged::merged;
+use super::directory::damaged;
 use super::payload::Payload;
-use super::ranks::{PREFIX_LENGTHS, score_at};
+use super::ranks::score_at;
 use super::small::Small;
-use crate::embedded::codec::{Reader, put_varint};
-use crate::embedded::records::{Records, Slice, Space};
+use super::tree::{Family, Frozen, Tree};
+use crate::embedded::codec::Reader;
+use crate::embedded::records::Records;
 use crate::{Atom, Error, Order, Result};
 
-/// What an entry of a layer takes in memory besides its bytes: the map's node and two handles.
-const LAYER_ENTRY_BYTES: usize = 80;
-/// What a changed place takes in its map.
-const PLACE_BYTES: usize = 24;
-
-/// The key of a record within its collection. The first byte says what it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct SubKey(Vec<u8>);
-
-const ELEMENT: u8 = b'e';
-const BY_SCORE: u8 = b's';
-const COUNT: u8 = b'c';
-const POSITION: u8 = b'p';
-
-impl SubKey {
-    pub(super) fn element(element: &Atom) -> Self {
-        let mut bytes = vec![ELEMENT];
-        element.write_to(&mut bytes);
-        Self(bytes)
-    }
-
-    /// A place in a list.
-    pub(super) fn position(position: i64) -> Self {
-        // Flipping the sign bit makes the bytes sort as the positions do.
-        let place = position.cast_unsigned() ^ (1 << 63);
-        Self([&[POSITION][..], &place.to_be_bytes()].concat())
-    }
-
-    fn by_score(place: u64, member: &Atom) -> Self {
-        let mut bytes = vec![BY_SCORE];
-        bytes.extend_from_slice(&place.to_be_bytes());
-        member.write_to(&mut bytes);
-        Self(bytes)
-    }
-
-    fn count(place: u64, prefix_length: u8) -> Self {
-        let mut bytes = vec![COUNT, prefix_length];
-        bytes.extend_from_slice(&place.to_be_bytes()[..usize::from(prefix_length)]);
-        Self(bytes)
-    }
-
-    pub(super) fn as_bytes(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-/// Records that differ from the checkpoint: written, or `None` where removed.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Layer {
-    records: BTreeMap<Slice, Option<Slice>>,
-    bytes: usize,
-}
-
-impl Layer {
-    fn put(&mut self, sub_key: &SubKey, value: Option<Slice>) {
-        let added = value.as_ref().map_or(0, |value| value.len());
-        match self.records.entry(Slice::from(sub_key.as_bytes())) {
-            std::collections::btree_map::Entry::Occupied(mut occupied) => {
-                let previous = occupied.insert(value);
-                self.bytes -= previous.map_or(0, |value| value.len());
-            }
-            std::collections::btree_map::Entry::Vacant(vacant) => {
-                self.bytes += LAYER_ENTRY_BYTES + vacant.key().len();
-                vacant.insert(value);
-            }
-        }
-        self.bytes += added;
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Slice, Option<&Slice>)> {
-        self.records.iter().map(|(sub_key, value)| (sub_key, value.as_ref()))
-    }
-
-    pub(super) fn range(
-        &self,
-        range: (Bound<Slice>, Bound<Slice>),
-    ) -> std::collections::btree_map::Range<'_, Slice, Option<Slice>> {
-        self.records.range(range)
-    }
-}
+const ENTRIES: Family = Family { pages: b'e', chunks: b'E' };
+const BY_SCORE: Family = Family { pages: b's', chunks: b'S' };
+const PLACE_BYTES: usize = size_of::<u64>();
 
 #[derive(Clone, Debug)]
 pub(crate) struct Large {
     id: u64,
     len: u64,
-    fresh: Layer,
-    frozen: Option<Arc<Layer>>,
-    /// How many members each place of a score gained or lost since the records of counts were made. Those are only
-    /// brought up to date for a checkpoint: a thousand members with one score are then one change, not a thousand.
-    places: BTreeMap<u64, i64>,
-    /// Whether any of it is in the records yet.
-    stored: bool,
+    entries: Tree,
+    by_score: Tree,
+    /// A checkpoint is writing pages; until it is done the records do not have them.
+    flushing: bool,
+    /// Where keys and values are put together. Before the element there is room for the place of its score.
+    key: Vec<u8>,
+    value: Vec<u8>,
 }
 
 impl Large {
     /// A new one.
     pub(super) fn new(id: u64) -> Self {
-        Self { id, len: 0, fresh: Layer::default(), frozen: None, places: BTreeMap::new(), stored: false }
+        Self::with_trees(id, 0, Tree::new)
     }
 
-    /// One whose elements are in the records.
+    /// One whose entries are in the records.
     pub(crate) fn stored(id: u64, len: u64) -> Self {
-        Self { len, stored: true, ..Self::new(id) }
+        Self::with_trees(id, len, Tree::stored)
+    }
+
+    fn with_trees(id: u64, len: u64, tree: fn(u64, Family) -> Tree) -> Self {
+        let (entries, by_score) = (tree(id, ENTRIES), tree(id, BY_SCORE));
+        Self { id, len, entries, by_score, flushing: false, key: Vec::new(), value: Vec::new() }
     }
 
     pub(super) fn from_small<V: Payload>(id: u64, small: &Small<V>, records: &Records) -> Result<Self> {
@@ -137,34 +64,40 @@ impl Large {
         self.len
     }
 
-    pub(super) fn set_len(&mut self, len: u64) {
-        self.len = len;
-    }
-
-    pub(crate) fn is_stored(&self) -> bool {
-        self.stored
-    }
-
     pub(crate) fn bytes(&self) -> usize {
-        let layers = self.fresh.bytes + self.frozen.as_ref().map_or(0, |frozen| frozen.bytes);
-        layers + self.places.len() * PLACE_BYTES
+        self.entries.bytes() + self.by_score.bytes()
     }
 
-    /// Hands what changed to a checkpoint, and keeps it readable until that is done.
-    pub(crate) fn freeze(&mut self, records: &Records) -> Result<Arc<Layer>> {
-        self.bring_counts_up_to_date(records)?;
-        self.stored = true;
-        let layer = Arc::new(std::mem::take(&mut self.fresh));
-        self.frozen = Some(Arc::clone(&layer));
-        Ok(layer)
+    /// Bytes of what differs from the records.
+    pub(crate) fn dirty_bytes(&self) -> usize {
+        self.entries.dirty_bytes() + self.by_score.dirty_bytes()
     }
 
+    /// Hands what changed to a checkpoint: records' keys, and what goes there.
+    pub(crate) fn freeze(&mut self) -> Vec<(Vec<u8>, Frozen)> {
+        let mut frozen = Vec::new();
+        self.entries.freeze(&mut frozen);
+        self.by_score.freeze(&mut frozen);
+        self.flushing = true;
+        frozen
+    }
+
+    /// The checkpoint is in the records.
     pub(crate) fn thaw(&mut self) {
-        self.frozen = None;
+        self.flushing = false;
+    }
+
+    /// Lets go of pages until enough bytes are free, or enough pages were looked at.
+    pub(crate) fn evict(&mut self, wanted_bytes: usize, visits: &mut usize) {
+        if !self.flushing {
+            let before = self.bytes();
+            self.entries.evict(wanted_bytes, visits);
+            self.by_score.evict(wanted_bytes.saturating_sub(before - self.bytes()), visits);
+        }
     }
 
     pub(super) fn get<V: Payload>(&self, element: &Atom, records: &Records) -> Result<Option<V>> {
-        self.raw(&SubKey::element(element), records)?.map(|value| self.decode(&value)).transpose()
+        self.entries.get(&element.as_bytes(), records, |value| self.decode(value))?.transpose()
     }
 
     pub(super) fn update<V: Payload>(
@@ -173,26 +106,25 @@ impl Large {
         records: &Records,
         change: impl FnOnce(Option<&V>) -> Result<Option<V>>,
     ) -> Result<Option<V>> {
-        let sub_key = SubKey::element(element);
-        let previous: Option<V> = self.raw(&sub_key, records)?.map(|value| self.decode(&value)).transpose()?;
+        self.spell(element);
+        let place = self.entries.locate(&self.key[PLACE_BYTES..], records)?;
+        let previous: Option<V> = self.entries.value(place).map(|value| self.decode(value)).transpose()?;
         let Some(payload) = change(previous.as_ref())? else { return Ok(previous) };
-        let (old, new) = (previous.as_ref().and_then(V::rank), payload.rank());
-        if old != new {
-            self.move_rank(element, old, new);
-        }
-        let mut value = Vec::new();
-        payload.put(&mut value);
-        self.set(&sub_key, Some(value.into()));
+        self.move_rank(previous.as_ref().and_then(V::rank), payload.rank(), records)?;
+        self.value.clear();
+        payload.put(&mut self.value);
+        self.entries.put(place, &self.key[PLACE_BYTES..], &self.value);
         self.len += u64::from(previous.is_none());
         Ok(previous)
     }
 
     pub(super) fn remove<V: Payload>(&mut self, element: &Atom, records: &Records) -> Result<Option<V>> {
-        let sub_key = SubKey::element(element);
-        let Some(value) = self.raw(&sub_key, records)? else { return Ok(None) };
-        let previous: V = self.decode(&value)?;
-        self.move_rank(element, previous.rank(), None);
-        self.set(&sub_key, None);
+        self.spell(element);
+        let place = self.entries.locate(&self.key[PLACE_BYTES..], records)?;
+        let Some(value) = self.entries.value(place) else { return Ok(None) };
+        let previous: V = self.decode(value)?;
+        self.move_rank(previous.rank(), None, records)?;
+        self.entries.remove(place);
         self.len -= 1;
         Ok(Some(previous))
     }
@@ -203,15 +135,10 @@ impl Large {
         after: Option<&Atom>,
         records: &'a Records,
     ) -> impl Iterator<Item = Result<(Atom, V)>> + use<'a, V> {
-        let after = after.map(SubKey::element);
-        let from = match &after {
-            Some(after) => Bound::Excluded(after.as_bytes()),
-            None => Bound::Included(&[ELEMENT][..]),
-        };
-        let range = (from, Bound::Excluded(&[ELEMENT + 1][..]));
-        merged(self, range, Order::Ascending, records).map(|found| {
-            let (sub_key, value) = found?;
-            Ok((Atom::from_bytes(&sub_key[1..]), self.decode(&value)?))
+        let from = after.map_or(Bound::Unbounded, |after| Bound::Excluded(after.as_bytes().into_owned()));
+        self.entries.range((from, Bound::Unbounded), Order::Ascending, records).map(|found| {
+            let (element, value) = found?;
+            Ok((Atom::from(element), self.decode(&value)?))
         })
     }
 
@@ -222,102 +149,84 @@ impl Large {
         order: Order,
         records: &'a Records,
     ) -> impl Iterator<Item = Result<(Atom, f64)>> + use<'a> {
-        let bound = |place: u64| [&[BY_SCORE][..], &place.to_be_bytes()].concat();
-        let (from, to) = (bound(places.start), bound(places.end.max(places.start)));
-        merged(self, (Bound::Included(&from), Bound::Excluded(&to)), order, records).map(|found| {
-            let (sub_key, _) = found?;
-            let (place, member) = sub_key[1..].split_first_chunk().ok_or_else(|| self.damaged())?;
+        let bound = |place: u64| place.to_be_bytes().to_vec();
+        let range = (Bound::Included(bound(places.start)), Bound::Excluded(bound(places.end)));
+        self.by_score.range(range, order, records).map(|found| {
+            let (key, _) = found?;
+            let (place, member) = key.split_first_chunk().ok_or_else(|| self.damaged())?;
             Ok((Atom::from_bytes(member), score_at(u64::from_be_bytes(*place))))
         })
     }
 
-    /// How many members have a place below this one. See `ranks.rs`.
+    /// How many members have a place below this one.
     pub(super) fn count_below(&self, place: u64, records: &Records) -> Result<u64> {
-        let mut below = 0u64;
-        let mut shorter = 0;
-        for length in PREFIX_LENGTHS {
-            let mut from = vec![COUNT, length];
-            let mut to = from.clone();
-            from.extend_from_slice(&place.to_be_bytes()[..usize::from(shorter)]);
-            to.extend_from_slice(&place.to_be_bytes()[..usize::from(length)]);
-            for found in merged(self, (Bound::Included(&from), Bound::Excluded(&to)), Order::Ascending, records) {
-                below += self.decode_count(&found?.1)?;
-            }
-            shorter = length;
+        self.by_score.count_below(&place.to_be_bytes(), records)
+    }
+
+    /// Sets the value at a position of a list, which is new.
+    pub(super) fn put_at(&mut self, position: i64, value: &Atom, records: &Records) -> Result<()> {
+        let key = position_key(position);
+        let place = self.entries.locate(&key, records)?;
+        self.value.clear();
+        value.put(&mut self.value);
+        self.entries.put(place, &key, &self.value);
+        self.len += 1;
+        Ok(())
+    }
+
+    pub(super) fn take_at(&mut self, position: i64, records: &Records) -> Result<Atom> {
+        let place = self.entries.locate(&position_key(position), records)?;
+        let value = self.entries.value(place).ok_or_else(|| self.damaged())?;
+        let value = self.decode(value)?;
+        self.entries.remove(place);
+        self.len -= 1;
+        Ok(value)
+    }
+
+    pub(super) fn values_from<'a>(
+        &'a self,
+        position: i64,
+        records: &'a Records,
+    ) -> impl Iterator<Item = Result<Atom>> + use<'a> {
+        let from = Bound::Included(position_key(position).to_vec());
+        let values = self.entries.range((from, Bound::Unbounded), Order::Ascending, records);
+        values.map(|found| self.decode(&found?.1))
+    }
+
+    fn damaged(&self) -> Error {
+        damaged(self.id)
+    }
+
+    fn spell(&mut self, element: &Atom) {
+        self.key.clear();
+        self.key.resize(PLACE_BYTES, 0);
+        element.write_to(&mut self.key);
+    }
+
+    /// Moves the member spelled last. Both pages are in memory before either changes: a page that cannot be read leaves
+    /// everything as it was.
+    fn move_rank(&mut self, old: Option<u64>, new: Option<u64>, records: &Records) -> Result<()> {
+        if old == new {
+            return Ok(());
         }
-        let changed: i64 = self.places.range(..place).map(|(_, change)| change).sum();
-        below.checked_add_signed(changed).ok_or_else(|| self.damaged())
-    }
-
-    pub(super) fn raw(&self, sub_key: &SubKey, records: &Records) -> Result<Option<Slice>> {
-        let key = sub_key.as_bytes();
-        if let Some(changed) = self.fresh.records.get(key) {
-            return Ok(changed.clone());
-        }
-        if let Some(changed) = self.frozen.as_ref().and_then(|frozen| frozen.records.get(key)) {
-            return Ok(changed.clone());
-        }
-        if self.stored { records.get(Space::Elements, &record_key(self.id, key)) } else { Ok(None) }
-    }
-
-    pub(super) fn set(&mut self, sub_key: &SubKey, value: Option<Slice>) {
-        self.fresh.put(sub_key, value);
-    }
-
-    pub(super) fn layers(&self) -> impl Iterator<Item = &Layer> {
-        std::iter::once(&self.fresh).chain(self.frozen.as_deref())
-    }
-
-    pub(super) fn damaged(&self) -> Error {
-        Error::Corrupt(format!("a record of large collection {} does not read back", self.id))
-    }
-
-    fn move_rank(&mut self, member: &Atom, old: Option<u64>, new: Option<u64>) {
-        if let Some(place) = old {
-            self.set(&SubKey::by_score(place, member), None);
-            *self.places.entry(place).or_default() -= 1;
-        }
+        let mut added = None;
         if let Some(place) = new {
-            self.set(&SubKey::by_score(place, member), Some(Slice::from([])));
-            *self.places.entry(place).or_default() += 1;
+            self.key[..PLACE_BYTES].copy_from_slice(&place.to_be_bytes());
+            added = Some(self.by_score.locate(&self.key, records)?);
         }
-    }
-
-    fn bring_counts_up_to_date(&mut self, records: &Records) -> Result<()> {
-        let places = std::mem::take(&mut self.places);
-        for length in PREFIX_LENGTHS {
-            // Places that share a prefix are neighbours, so one pass gathers them.
-            let mut gathered: Option<(SubKey, i64)> = None;
-            for (place, change) in &places {
-                let sub_key = SubKey::count(*place, length);
-                gathered = match gathered {
-                    Some((same, sum)) if same == sub_key => Some((same, sum + change)),
-                    other => {
-                        self.change_count(other, records)?;
-                        Some((sub_key, *change))
-                    }
-                };
+        if let Some(place) = old {
+            self.key[..PLACE_BYTES].copy_from_slice(&place.to_be_bytes());
+            let removed = self.by_score.locate(&self.key, records)?;
+            self.by_score.remove(removed);
+            if let Some(place) = new {
+                self.key[..PLACE_BYTES].copy_from_slice(&place.to_be_bytes());
+                added = Some(self.by_score.locate(&self.key, records)?);
             }
-            self.change_count(gathered, records)?;
+        }
+        if let Some(place) = added {
+            self.by_score.put(place, &self.key, &[]);
         }
         Ok(())
-    }
-
-    fn change_count(&mut self, gathered: Option<(SubKey, i64)>, records: &Records) -> Result<()> {
-        let Some((sub_key, change)) = gathered.filter(|(_, change)| *change != 0) else { return Ok(()) };
-        let count = match self.raw(&sub_key, records)? {
-            Some(value) => self.decode_count(&value)?,
-            None => 0,
-        };
-        let count = count.checked_add_signed(change).ok_or_else(|| self.damaged())?;
-        let mut value = Vec::new();
-        put_varint(&mut value, count);
-        self.set(&sub_key, (count > 0).then(|| value.into()));
-        Ok(())
-    }
-
-    fn decode_count(&self, value: &[u8]) -> Result<u64> {
-        Reader::new(value).varint().map_err(|_| self.damaged())
     }
 
     fn decode<V: Payload>(&self, value: &[u8]) -> Result<V> {
@@ -325,7 +234,125 @@ impl Large {
     }
 }
 
-/// The key of a collection's record among all records.
-pub(crate) fn record_key(id: u64, sub_key: &[u8]) -> Vec<u8> {
-    [&id.to_be_bytes()[..], sub_key].concat()
+/// The key of a place in a list. Flipping the sign bit makes the bytes sort as the positions do.
+fn position_key(position: i64) -> [u8; 8] {
+    (position.cast_unsigned() ^ (1 << 63)).to_be_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::super::ranks::ordered_score;
+    use super::*;
+    use crate::embedded::records::{Change, Space};
+
+    /// A sorted set and the obviously right one, through checkpoints, lost pages and reopening.
+    struct Pair {
+        large: Large,
+        model: BTreeMap<Vec<u8>, f64>,
+        records: Records,
+    }
+
+    impl Pair {
+        fn put(&mut self, member: &str, score: f64) {
+            let previous = self.large.update(&member.into(), &self.records, |_| Ok(Some(score))).unwrap();
+            assert_eq!(previous, self.model.insert(member.into(), score), "{member}");
+        }
+
+        fn remove(&mut self, member: &str) {
+            let previous = self.large.remove::<f64>(&member.into(), &self.records).unwrap();
+            assert_eq!(previous, self.model.remove(member.as_bytes()), "{member}");
+        }
+
+        fn checkpoint(&mut self) {
+            let changes = self.large.freeze().into_iter().map(|(key, frozen)| match frozen {
+                Frozen::Page(page) => Change::put(Space::Elements, key, page.pack()),
+                Frozen::Chunk(chunk) => Change::put(Space::Elements, key, chunk),
+                Frozen::Gone => Change::remove(Space::Elements, key),
+            });
+            self.records.write(changes.collect()).unwrap();
+            self.large.thaw();
+            assert_eq!(self.large.dirty_bytes(), 0);
+        }
+
+        fn forget_pages(&mut self) {
+            // Twice: the first time only takes note of what was used.
+            for _ in 0..2 {
+                self.large.evict(usize::MAX, &mut usize::MAX.clone());
+            }
+        }
+
+        fn check(&self, rng: &mut fastrand::Rng) {
+            let (large, records) = (&self.large, &self.records);
+            assert_eq!(large.len(), self.model.len() as u64);
+            let elements: Vec<(Atom, f64)> = large.elements(None, records).collect::<Result<_>>().unwrap();
+            let model = self.model.iter().map(|(member, score)| (Atom::from_bytes(member), *score));
+            assert!(elements.iter().cloned().eq(model));
+
+            let mut sorted: Vec<_> = self.model.iter().map(|(member, score)| (*score, member)).collect();
+            sorted.sort_by(|(a, a_member), (b, b_member)| a.total_cmp(b).then_with(|| a_member.cmp(b_member)));
+            for _ in 0..20 {
+                let (from, to) = (f64::from(rng.u32(..1_000)), f64::from(rng.u32(..1_000)));
+                let places = ordered_score(from)..ordered_score(to);
+                let within = sorted.iter().filter(|(score, _)| (from..to).contains(score));
+                let within: Vec<_> = within.map(|(score, member)| (Atom::from_bytes(member), *score)).collect();
+                let found: Vec<_> =
+                    large.by_score(places.clone(), Order::Ascending, records).collect::<Result<_>>().unwrap();
+                assert_eq!(found, within);
+                let found: Vec<_> =
+                    large.by_score(places.clone(), Order::Descending, records).collect::<Result<_>>().unwrap();
+                assert!(found.into_iter().rev().eq(within));
+                let below = sorted.iter().filter(|(score, _)| *score < from).count() as u64;
+                assert_eq!(large.count_below(places.start, records).unwrap(), below);
+            }
+        }
+    }
+
+    #[test]
+    fn a_large_sorted_set_is_a_sorted_set() {
+        let mut rng = fastrand::Rng::with_seed(11);
+        let mut pair = Pair { large: Large::new(5), model: BTreeMap::new(), records: Records::in_memory() };
+        // Grows over many chunks, then shrinks to nothing.
+        for (round, removals) in (0..24).map(|round| (round, if round < 12 { 1 } else { 9 })) {
+            for _ in 0..4_000 {
+                let member = format!("{}:{}", rng.u32(..4), rng.u32(..20_000));
+                if rng.u32(..10) < removals {
+                    pair.remove(&member);
+                } else {
+                    pair.put(&member, f64::from(rng.u32(..1_000)));
+                }
+            }
+            match round % 4 {
+                0 => pair.checkpoint(),
+                1 => pair.forget_pages(),
+                2 => {
+                    pair.checkpoint();
+                    pair.forget_pages();
+                }
+                _ => {
+                    pair.checkpoint();
+                    pair.large = Large::stored(5, pair.large.len());
+                }
+            }
+            pair.check(&mut rng);
+        }
+        for member in pair.model.keys().cloned().collect::<Vec<_>>() {
+            pair.remove(std::str::from_utf8(&member).unwrap());
+        }
+        pair.check(&mut rng);
+        pair.checkpoint();
+        let left = pair.records.range(Space::Elements, (Bound::Unbounded, Bound::Unbounded), Order::Ascending);
+        assert_eq!(left.count(), 0, "records of pages that are gone");
+        assert_eq!(pair.large.bytes(), 0);
+    }
+
+    #[test]
+    fn pages_that_a_checkpoint_is_writing_stay() {
+        let mut pair = Pair { large: Large::new(1), model: BTreeMap::new(), records: Records::in_memory() };
+        (0..1_000).for_each(|n| pair.put(&n.to_string(), 1.0));
+        let _frozen = pair.large.freeze();
+        pair.forget_pages();
+        pair.check(&mut fastrand::Rng::with_seed(1));
+    }
 }

@@ -1,11 +1,11 @@
 //! A list: values by position, pushed and taken at either end.
 //!
-//! A small one is held whole. A large one keeps one record a value; positions count up at the back and down at the
-//! front, so neither end ever renumbers the other.
+//! A small one is held whole. Of a large one, positions count up at the back and down at the front, so neither end ever
+//! renumbers the other.
 
 use std::collections::VecDeque;
 
-use super::large::{Large, SubKey};
+use super::large::Large;
 use super::payload::Payload;
 use super::{SMALL_BYTES_MAX, Storage};
 use crate::embedded::codec::{Malformed, Reader, put_column, put_varint};
@@ -15,7 +15,7 @@ use crate::{Atom, End, Result};
 #[derive(Clone, Debug)]
 pub(crate) enum List {
     Small { values: VecDeque<Atom>, heap_bytes: usize },
-    Large { large: Large, first: i64 },
+    Large { large: Box<Large>, first: i64 },
 }
 
 impl Default for List {
@@ -39,7 +39,7 @@ impl List {
         }
     }
 
-    pub(crate) fn push(&mut self, end: End, value: &Atom, storage: Storage<'_>) {
+    pub(crate) fn push(&mut self, end: End, value: &Atom, storage: Storage<'_>) -> Result<()> {
         match self {
             Self::Small { values, heap_bytes } => {
                 *heap_bytes += value.heap_bytes();
@@ -48,21 +48,18 @@ impl List {
                     End::Back => values.push_back(value.clone()),
                 }
                 if values.len() > Atom::SMALL_ELEMENTS_MAX || *heap_bytes > SMALL_BYTES_MAX {
-                    self.grow(storage);
+                    self.grow(storage)?;
                 }
+                Ok(())
             }
             Self::Large { large, first } => {
                 let position = match end {
-                    End::Front => {
-                        *first -= 1;
-                        *first
-                    }
+                    End::Front => *first - 1,
                     End::Back => *first + large.len().cast_signed(),
                 };
-                let mut bytes = Vec::new();
-                value.put(&mut bytes);
-                large.set(&SubKey::position(position), Some(bytes.into()));
-                large.set_len(large.len() + 1);
+                large.put_at(position, value, storage.records)?;
+                *first -= i64::from(end == End::Front);
+                Ok(())
             }
         }
     }
@@ -85,9 +82,7 @@ impl List {
                     End::Front => *first,
                     End::Back => *first + large.len().cast_signed() - 1,
                 };
-                let value = value_at(large, position, records)?;
-                large.set(&SubKey::position(position), None);
-                large.set_len(large.len() - 1);
+                let value = large.take_at(position, records)?;
                 *first += i64::from(end == End::Front);
                 Ok(Some(value))
             }
@@ -96,15 +91,15 @@ impl List {
 
     /// At most `limit` values from a position on.
     pub(crate) fn range(&self, start: u64, limit: u64, records: &Records) -> Result<Vec<Atom>> {
-        let end = start.saturating_add(limit).min(self.len());
+        let start = start.min(self.len());
+        let take = usize::try_from(limit).unwrap_or(usize::MAX);
         match self {
             Self::Small { values, .. } => {
                 let skip = usize::try_from(start).unwrap_or(usize::MAX);
-                let take = usize::try_from(end.saturating_sub(start)).unwrap_or(usize::MAX);
                 Ok(values.iter().skip(skip).take(take).cloned().collect())
             }
             Self::Large { large, first } => {
-                (start..end).map(|position| value_at(large, first + position.cast_signed(), records)).collect()
+                large.values_from(first + start.cast_signed(), records).take(take).collect()
             }
         }
     }
@@ -123,16 +118,9 @@ impl List {
         Ok(Self::Small { values, heap_bytes })
     }
 
-    fn grow(&mut self, storage: Storage<'_>) {
-        let Self::Small { values, .. } = std::mem::take(self) else { return };
-        *self = Self::Large { large: Large::new(storage.ids.next()), first: 0 };
-        for value in &values {
-            self.push(End::Back, value, storage);
-        }
+    fn grow(&mut self, storage: Storage<'_>) -> Result<()> {
+        let Self::Small { values, .. } = std::mem::take(self) else { return Ok(()) };
+        *self = Self::Large { large: Box::new(Large::new(storage.ids.next())), first: 0 };
+        values.iter().try_for_each(|value| self.push(End::Back, value, storage))
     }
-}
-
-fn value_at(large: &Large, position: i64, records: &Records) -> Result<Atom> {
-    let value = large.raw(&SubKey::position(position), records)?.ok_or_else(|| large.damaged())?;
-    Atom::read(&mut Reader::new(&value)).map_err(|_| large.damaged())
 }

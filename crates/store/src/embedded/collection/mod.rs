@@ -1,22 +1,25 @@
 //! Hashes, sets and sorted sets: elements with something to each.
 //!
 //! A hash's elements carry a value, a sorted set's a score, a set's nothing. Apart from that the three are one thing:
-//! [`Small`] ones are held whole and kept as one packed record, [`Large`] ones are one record an element, of which
-//! memory holds only what has changed since the last checkpoint.
+//! [`Small`] ones are held whole and kept as one packed record, [`Large`] ones are a record a page, of which memory holds
+//! what has changed since the last checkpoint and what was used lately.
 
+mod directory;
 mod large;
 mod list;
-mod merged;
+mod page;
 mod payload;
 mod ranks;
 mod small;
 mod sorted;
+mod tree;
+mod walk;
 
-pub(crate) use large::{Large, Layer, record_key};
+pub(crate) use large::Large;
 pub(crate) use list::List;
 pub(crate) use payload::Payload;
-
 pub(crate) use small::Small;
+pub(crate) use tree::Frozen;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -24,14 +27,13 @@ use super::cursor::Scan;
 use super::records::Records;
 use crate::{Atom, Cursor, Result};
 
-/// A collection with more bytes in memory, or more elements than [`Payload::SMALL_ELEMENTS_MAX`], is kept element by
-/// element.
+/// A collection with more bytes in memory, or more elements than [`Payload::SMALL_ELEMENTS_MAX`], is kept in pages.
 pub(crate) const SMALL_BYTES_MAX: usize = 128 * 1_024;
 
 #[derive(Clone, Debug)]
 pub(crate) enum Collection<V> {
     Small(Small<V>),
-    Large(Large),
+    Large(Box<Large>),
 }
 
 /// Some of the elements, and where the scan goes on.
@@ -101,7 +103,7 @@ impl<V: Payload> Collection<V> {
                 let previous = small.update(element, change)?;
                 if small.len() > V::SMALL_ELEMENTS_MAX || small.bytes() > SMALL_BYTES_MAX {
                     let large = Large::from_small(storage.ids.next(), small, storage.records)?;
-                    *self = Self::Large(large);
+                    *self = Self::Large(Box::new(large));
                 }
                 Ok(previous)
             }

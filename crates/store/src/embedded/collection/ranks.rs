@@ -1,15 +1,4 @@
-//! Counting members between two scores without looking at each.
-//!
-//! A score becomes eight bytes that sort as scores do. For each of a few lengths of prefix there is a record that says
-//! how many members share that prefix. To count what lies below a score, add up the shorter prefixes that are wholly
-//! below it, then go down into the one that is not: a few hundred records at most, however many members there are.
-//!
-//! The lengths: three bytes (sign, exponent and twelve bits) keep the top level short for scores of similar size;
-//! four, five and six narrow it down 256-fold each; eight is the exact score, which the buckets of unique series share
-//! by the hundred thousand. Seven is left out: two scores seldom share six bytes but not eight.
-
-/// Lengths of the prefixes that are counted, shortest first.
-pub(super) const PREFIX_LENGTHS: [u8; 5] = [3, 4, 5, 6, 8];
+//! Scores as bits that sort.
 
 /// Bits that compare as unsigned integers the way scores compare as numbers. Zero has one place, whatever its sign.
 pub(crate) fn ordered_score(score: f64) -> u64 {

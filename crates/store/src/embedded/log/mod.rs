@@ -102,8 +102,12 @@ impl Log {
         Ok(())
     }
 
-    /// Starts a new segment, so that those before it can go when a checkpoint has what is in them.
+    /// Starts a new segment, so that those before it can go when a checkpoint has what is in them. One without
+    /// records goes on: its successor would have its name, and be removed in its stead.
     pub(crate) fn rotate(&mut self) -> Result<()> {
+        if self.active.is_empty() {
+            return Ok(());
+        }
         self.sync()?;
         let next = Segment::create(&self.directory, self.next_sequence)?;
         self.bytes += next.bytes();
@@ -158,4 +162,34 @@ fn missing(from: u64, to: u64) -> Error {
 
 fn io(path: &Path, doing: &str, source: std::io::Error) -> Error {
     Error::Io { doing: format!("{doing} {}", path.display()), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn records_of(directory: &Path, position: u64) -> Vec<Vec<u8>> {
+        let mut records = Vec::new();
+        let opened = Log::open(directory, position, |_, record| {
+            records.push(record.to_vec());
+            Ok(())
+        });
+        opened.unwrap();
+        records
+    }
+
+    #[test]
+    fn a_second_checkpoint_without_a_record_between_keeps_the_segment_in_use() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut log = Log::open(directory.path(), 0, |_, _| Ok(())).unwrap();
+        log.append(b"one").unwrap();
+        for _ in 0..2 {
+            log.rotate().unwrap();
+            log.remove_through(log.position()).unwrap();
+        }
+        log.append(b"two").unwrap();
+        log.sync().unwrap();
+        drop(log);
+        assert_eq!(records_of(directory.path(), 1), [b"two".to_vec()]);
+    }
 }

@@ -69,6 +69,10 @@ impl Segment {
         self.bytes
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.bytes == HEADER_BYTES as u64
+    }
+
     /// Ends the segment where its records end.
     pub(super) fn seal(self) -> Result<PathBuf> {
         self.file.set_len(self.bytes).map_err(|source| io(&self.path, "sealing", source))?;

@@ -18,6 +18,8 @@ use crate::{Error, Order, Result};
 const CACHE_SHARE: usize = 12;
 const WRITE_BUFFER_SHARE: usize = 32;
 const WRITE_BUFFER_BYTES_MAX: usize = 32 * 1_024 * 1_024;
+/// By level. What changes often is written again before it sinks, and would be compressed each time for nothing.
+const COMPRESSION: [CompressionType; 3] = [CompressionType::None, CompressionType::None, CompressionType::Lz4];
 /// How long a checkpoint waits for fjall's buffers to empty.
 const SETTLE_MAX: Duration = Duration::from_secs(10);
 /// The least fjall takes; it is read through when a store is opened.
@@ -53,7 +55,7 @@ impl Disk {
                 KeyspaceCreateOptions::default()
                     .max_memtable_size(write_buffer)
                     .data_block_size_policy(BlockSizePolicy::all(8 * 1_024))
-                    .data_block_compression_policy(CompressionPolicy::all(CompressionType::Lz4))
+                    .data_block_compression_policy(CompressionPolicy::new(COMPRESSION))
                     .filter_block_partitioning_policy(PartitioningPolicy::all(true))
                     .index_block_partitioning_policy(PartitioningPolicy::all(true))
                     .manual_journal_persist(true)

@@ -1,0 +1,188 @@
+//! A large collection's entries, in order of their keys.
+//!
+//! The directory is read when it is first needed and then stays in memory; pages come and go. A page that differs from
+//! its record is dirty, and stays until a checkpoint has it.
+
+use std::ops::Bound;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
+
+use super::directory::{Directory, Leaf, damaged, record_key};
+use super::page::Page;
+use super::walk::Walk;
+use crate::embedded::records::{Records, Space};
+use crate::{Order, Result};
+
+/// The first bytes of the records of a tree, by which a collection's trees are told apart.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Family {
+    pub(super) pages: u8,
+    pub(super) chunks: u8,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Tree {
+    id: u64,
+    family: Family,
+    directory: OnceLock<Directory>,
+}
+
+/// Where a key is, or would go. Good until the tree is changed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) chunk: usize,
+    pub(super) leaf: usize,
+    /// Within the page: where the key is, or where it would go.
+    pub(super) at: Result<usize, usize>,
+}
+
+/// What a checkpoint writes under the key of a record.
+#[derive(Debug)]
+pub(crate) enum Frozen {
+    Page(Arc<Page>),
+    Chunk(Vec<u8>),
+    Gone,
+}
+
+/// A page that was in memory, or that was read just now.
+pub(super) enum Held<'a> {
+    Resident(&'a Page),
+    Read(Page),
+}
+
+impl std::ops::Deref for Held<'_> {
+    type Target = Page;
+
+    fn deref(&self) -> &Page {
+        match self {
+            Self::Resident(page) => page,
+            Self::Read(page) => page,
+        }
+    }
+}
+
+impl Tree {
+    pub(super) fn new(id: u64, family: Family) -> Self {
+        Self { id, family, directory: OnceLock::from(Directory::default()) }
+    }
+
+    /// One whose directory is in the records.
+    pub(super) fn stored(id: u64, family: Family) -> Self {
+        Self { id, family, directory: OnceLock::new() }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.directory.get().map_or(0, |directory| directory.bytes)
+    }
+
+    pub(super) fn dirty_bytes(&self) -> usize {
+        self.directory.get().map_or(0, |directory| directory.dirty_bytes)
+    }
+
+    pub(super) fn get<R>(&self, key: &[u8], records: &Records, read: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
+        let directory = self.directory(records)?;
+        let Some((chunk, leaf)) = directory.position(key) else { return Ok(None) };
+        let page = self.page(&directory.chunks[chunk].leaves[leaf], records)?;
+        Ok(page.find(key).ok().map(|at| read(page.value(at))))
+    }
+
+    /// Finds the place of a key, and brings its page into memory.
+    pub(super) fn locate(&mut self, key: &[u8], records: &Records) -> Result<Place> {
+        self.directory(records)?;
+        let directory = self.directory.get_mut().ok_or_else(|| damaged(self.id))?;
+        let Some((chunk, leaf)) = directory.position_after_last(key) else {
+            directory.plant();
+            return Ok(Place { chunk: 0, leaf: 0, at: Err(0) });
+        };
+        let found = &mut directory.chunks[chunk].leaves[leaf];
+        *found.used.get_mut() = true;
+        let page = if let Some(page) = &found.page {
+            page
+        } else {
+            let page = read_page(self.id, self.family, &found.fence, records)?;
+            directory.bytes += page.memory_bytes();
+            found.page.insert(Arc::new(page))
+        };
+        let at = page.find_after(key, directory.last_at);
+        let (Ok(last_at) | Err(last_at)) = at;
+        directory.last_at = last_at;
+        Ok(Place { chunk, leaf, at })
+    }
+
+    /// What is at a place just located.
+    pub(super) fn value(&self, place: Place) -> Option<&[u8]> {
+        let leaf = &self.directory.get()?.chunks[place.chunk].leaves[place.leaf];
+        Some(leaf.page.as_ref()?.value(place.at.ok()?))
+    }
+
+    pub(super) fn put(&mut self, place: Place, key: &[u8], value: &[u8]) {
+        let Some(directory) = self.directory.get_mut() else { return };
+        directory.change(place, |page| match place.at {
+            Ok(at) => page.replace(at, value),
+            Err(at) => page.insert(at, key, value),
+        });
+        directory.split_if_full(place);
+    }
+
+    pub(super) fn remove(&mut self, place: Place) {
+        if let (Some(directory), Ok(at)) = (self.directory.get_mut(), place.at) {
+            directory.change(place, |page| page.remove(at));
+            directory.join_if_sparse(self.family, place);
+        }
+    }
+
+    /// How many keys are below this one.
+    pub(super) fn count_below(&self, key: &[u8], records: &Records) -> Result<u64> {
+        let directory = self.directory(records)?;
+        let Some((chunk, leaf)) = directory.position(key) else { return Ok(0) };
+        let chunks: u64 = directory.chunks[..chunk].iter().map(|chunk| chunk.count).sum();
+        let leaves = &directory.chunks[chunk].leaves;
+        let pages: usize = leaves[..leaf].iter().map(|leaf| leaf.count).sum();
+        let (Ok(at) | Err(at)) = self.page(&leaves[leaf], records)?.find(key);
+        Ok(chunks + (pages + at) as u64)
+    }
+
+    /// Keys and values of a range, in order, read as they are asked for.
+    pub(super) fn range<'a>(
+        &'a self,
+        range: (Bound<Vec<u8>>, Bound<Vec<u8>>),
+        order: Order,
+        records: &'a Records,
+    ) -> impl Iterator<Item = Result<(Vec<u8>, Vec<u8>)>> + use<'a> {
+        let mut walk = Walk::new(self, range, order, records);
+        std::iter::from_fn(move || walk.next().transpose())
+    }
+
+    pub(super) fn freeze(&mut self, frozen: &mut Vec<(Vec<u8>, Frozen)>) {
+        if let Some(directory) = self.directory.get_mut() {
+            directory.freeze(self.id, self.family, frozen);
+        }
+    }
+
+    pub(super) fn evict(&mut self, wanted_bytes: usize, visits: &mut usize) {
+        if let Some(directory) = self.directory.get_mut() {
+            directory.evict(wanted_bytes, visits);
+        }
+    }
+
+    pub(super) fn directory(&self, records: &Records) -> Result<&Directory> {
+        if let Some(directory) = self.directory.get() {
+            return Ok(directory);
+        }
+        let read = Directory::read(self.id, self.family, records)?;
+        Ok(self.directory.get_or_init(|| read))
+    }
+
+    pub(super) fn page<'a>(&self, leaf: &'a Leaf, records: &Records) -> Result<Held<'a>> {
+        leaf.used.store(true, Ordering::Relaxed);
+        match &leaf.page {
+            Some(page) => Ok(Held::Resident(page)),
+            None => read_page(self.id, self.family, &leaf.fence, records).map(Held::Read),
+        }
+    }
+}
+
+fn read_page(id: u64, family: Family, fence: &[u8], records: &Records) -> Result<Page> {
+    let record = records.get(Space::Elements, &record_key(id, family.pages, fence))?;
+    record.and_then(|record| Page::unpack(&record).ok()).ok_or_else(|| damaged(id))
+}
