@@ -1,8 +1,9 @@
 //! From a request's heartbeats to the batch that keeps them.
 //!
 //! Everything of an event lives under one tag, so a request is one batch wherever it goes. What is known of its viewers is
-//! read, each takes their heartbeats in order, and what changed is written under guards that they were last seen when this
-//! was read. A heartbeat that only says "still there" writes two scores and rests on one guard.
+//! read, each takes their heartbeats in order, and what changed is written under guards. A few heartbeats rest on when their
+//! viewers were last seen, so that writers of different viewers never meet. Many rest on nobody having written to the scope
+//! meanwhile, which is one guard instead of one a viewer. A heartbeat that only says "still there" writes two scores.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +16,13 @@ use super::label::{self, LOCATION_DEFAULT, Labels};
 use super::registry::{Audience, LOCATIONS_MAX, SESSIONS_MAX, next, write_stem};
 use super::roll::{Attendance, Roll};
 use super::sums::Sums;
-use super::sweep::COUNTED_AT;
+use super::sweep::{COUNTED_AT, WRITES};
 use super::viewer::{Beat, Viewer};
 use super::{AudienceError, AudienceName, Scope, VIEWING_SESSIONS_MAX, record};
 use crate::{Error, Result};
+
+/// Heartbeats that are guarded one by one.
+pub(super) const FEW: usize = 100;
 
 /// What keeps a request.
 #[derive(Debug)]
@@ -34,6 +38,8 @@ struct Target<'a> {
     keys: ScopeKeys,
     /// As of when viewers are counted as active; none before the first.
     counted_at_ms: Option<i64>,
+    /// How many writes there were.
+    writes: Option<Atom>,
     locations: HashSet<String, RandomState>,
 }
 
@@ -68,6 +74,7 @@ impl Audience {
                 threshold_ms: declared.threshold_ms,
                 counted_from_ms: target.counted_at_ms.unwrap_or(roll.now_ms()) - declared.threshold_ms,
                 labels: &mut labels,
+                guarding: if roll.len() <= FEW { Guarding::Viewers } else { Guarding::Scope },
                 sums: Sums::default(),
                 changes: Changes::default(),
             };
@@ -139,15 +146,17 @@ impl Audience {
         });
         let scopes: Vec<_> = scopes.collect();
         let queries = scopes.iter().flat_map(|(_, keys)| {
-            let counted_at = Query::HashGet { key: keys.live(), field: Atom::from(COUNTED_AT) };
-            [counted_at, Query::SetAll { key: keys.locations() }]
+            let fields = [COUNTED_AT, WRITES].map(Atom::from).to_vec();
+            [Query::HashGetMany { key: keys.live(), fields }, Query::SetAll { key: keys.locations() }]
         });
         let mut replies = self.store.read(account, queries.collect()).await?.into_iter();
         let target = |(attendance, keys)| {
-            let counted_at_ms = next(&mut replies)?.value()?.and_then(|at| at.as_int());
+            let mut live = next(&mut replies)?.values()?.into_iter();
+            let counted_at_ms = live.next().flatten().and_then(|at| at.as_int());
+            let writes = live.next().flatten();
             let locations = next(&mut replies)?.members()?;
             let locations = locations.iter().filter_map(|location| Some(location.as_str()?.into_owned())).collect();
-            Ok(Target { attendance, keys, counted_at_ms, locations })
+            Ok(Target { attendance, keys, counted_at_ms, writes, locations })
         };
         scopes.into_iter().map(target).collect()
     }
@@ -155,7 +164,7 @@ impl Audience {
     /// What is known of each viewer: when last seen, and their record.
     async fn viewers(&self, account: Account, targets: &[Target<'_>]) -> Result<Vec<Vec<(Option<f64>, Option<Atom>)>>> {
         let queries = targets.iter().flat_map(|target| {
-            let users: Vec<Atom> = target.attendance.viewers.iter().map(|(user, _)| (*user).clone()).collect();
+            let users: Vec<Atom> = target.attendance.users().cloned().collect();
             [
                 Query::SortedScores { key: target.keys.heartbeat(), members: users.clone() },
                 Query::HashGetMany { key: target.keys.statistics(), fields: users },
@@ -179,8 +188,18 @@ struct Writing<'a> {
     /// Who was last seen from then on is counted as active.
     counted_from_ms: i64,
     labels: &'a mut Labels,
+    guarding: Guarding,
     sums: Sums,
     changes: Changes,
+}
+
+/// What a batch rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Guarding {
+    /// That each viewer was last seen when this was read.
+    Viewers,
+    /// That nobody wrote to the scope since it was read.
+    Scope,
 }
 
 /// Elements to write, a list a key.
@@ -214,7 +233,7 @@ impl Writing<'_> {
         now_ms: i64,
         batch: &mut Batch,
     ) -> Result<()> {
-        for ((user, beats), (last_ms, record)) in target.attendance.viewers.iter().zip(known) {
+        for ((user, beats), (last_ms, record)) in target.attendance.viewers().zip(known) {
             self.viewer(user, beats, last_ms, record)?;
         }
         let new: Vec<Atom> = self
@@ -235,8 +254,13 @@ impl Writing<'_> {
             is: target.counted_at_ms.map(Atom::from),
         });
         if target.counted_at_ms.is_none() {
-            batch.ops.push(Op::HashSet { key: live, fields: vec![(counted_at, Atom::from(now_ms))] });
+            batch.ops.push(Op::HashSet { key: live.clone(), fields: vec![(counted_at, Atom::from(now_ms))] });
         }
+        if self.guarding == Guarding::Scope {
+            let is = target.writes.clone();
+            batch.guards.push(Guard::Field { key: live.clone(), field: Atom::from(WRITES), is });
+        }
+        batch.ops.push(Op::HashIncrement { key: live, fields: vec![(Atom::from(WRITES), Number::Int(1))] });
         if !new.is_empty() {
             batch.ops.push(Op::SetAdd { key: self.keys.locations(), members: new });
         }
@@ -271,7 +295,10 @@ impl Writing<'_> {
         self.places(user, old.as_ref(), &new, &sights);
         self.stretches(user, old.as_ref(), &new);
         let changes = &mut self.changes;
-        changes.guards.push(Guard::Score { key: self.keys.heartbeat(), member: user.clone(), is: last_ms });
+        let is_guarded = self.guarding == Guarding::Viewers;
+        if is_guarded {
+            changes.guards.push(Guard::Score { key: self.keys.heartbeat(), member: user.clone(), is: last_ms });
+        }
         if old.is_none() {
             changes.attended.push(user.clone());
         }
@@ -280,7 +307,9 @@ impl Writing<'_> {
         }
         let text = record::write(&new, self.labels);
         if record.as_ref() != Some(&text) {
-            changes.guards.push(Guard::Field { key: self.keys.statistics(), field: user.clone(), is: record });
+            if is_guarded {
+                changes.guards.push(Guard::Field { key: self.keys.statistics(), field: user.clone(), is: record });
+            }
             changes.records.push((user.clone(), text));
         }
         Ok(())

@@ -12,7 +12,7 @@ use tickmark_store::{Account, Atom, Batch, Error as StoreError, Guard, Number, O
 use super::label::Labels;
 use super::planning::{stretch_member, whole_ms};
 use super::registry::{Audience, Known, next};
-use super::sweep::Sighting;
+use super::sweep::{Sighting, WRITES};
 use super::viewer::Viewer;
 use super::{AudienceName, Stretch, record};
 use crate::Result;
@@ -160,7 +160,9 @@ impl Forgetting {
 
     fn batch(self, known: &Known) -> Batch {
         let keys = &known.keys;
-        let mut batch = Batch { guards: self.guards, ops: Vec::new() };
+        let written = vec![(Atom::from(WRITES), Number::Int(1))];
+        let mut batch =
+            Batch { guards: self.guards, ops: vec![Op::HashIncrement { key: keys.live(), fields: written }] };
         if !self.starts.is_empty() {
             batch.ops.push(Op::SortedRemove { key: keys.starts(), members: self.starts });
         }

@@ -9,6 +9,7 @@ use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
 
 use super::keys::{self, EventKeys, ScopeKeys, Stem};
 use super::median::Medians;
+use super::planning::FEW;
 use super::{AudienceError, AudienceName, Scope};
 use crate::{Error, Result};
 
@@ -73,7 +74,6 @@ impl Audience {
     /// To be held while heartbeats are planned and committed. Many at once meet the same viewers, so they go one by one;
     /// few do not, and go side by side.
     pub async fn hold(&self, account: Account, event: &AudienceName, heartbeats: usize, now_ms: i64) -> Hold {
-        const FEW: usize = 100;
         let lock = self.lock(account, event);
         self.touch(account, event, now_ms);
         if heartbeats <= FEW { Hold::Shared(lock.read_owned().await) } else { Hold::Alone(lock.write_owned().await) }

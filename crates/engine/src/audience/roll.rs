@@ -56,7 +56,31 @@ struct Entry {
 pub(super) struct Attendance<'a> {
     /// None for the event itself.
     pub(super) session: Option<&'a AudienceName>,
-    pub(super) viewers: Vec<(&'a Atom, Vec<Beat>)>,
+    beats: Vec<Beat>,
+    /// Each user, and where their heartbeats end.
+    users: Vec<(&'a Atom, usize)>,
+}
+
+impl<'a> Attendance<'a> {
+    pub(super) fn users(&self) -> impl Iterator<Item = &'a Atom> {
+        self.users.iter().map(|(user, _)| *user)
+    }
+
+    /// Each user with their heartbeats.
+    pub(super) fn viewers(&self) -> impl Iterator<Item = (&'a Atom, &[Beat])> {
+        let mut start = 0;
+        self.users.iter().map(move |(user, end)| (*user, &self.beats[std::mem::replace(&mut start, *end)..*end]))
+    }
+}
+
+fn attendance<'a>(session: Option<&'a AudienceName>, entries: &[Entry], users: &[&'a Atom]) -> Attendance<'a> {
+    let beats = entries.iter().map(|entry| Beat { at_ms: entry.at_ms, label: entry.label }).collect();
+    let mut end = 0;
+    let users = entries.chunk_by(|a, b| a.user == b.user).map(|of_user| {
+        end += of_user.len();
+        (users[of_user[0].user as usize], end)
+    });
+    Attendance { session, beats, users: users.collect() }
 }
 
 impl Roll {
@@ -106,27 +130,33 @@ impl Roll {
         Ok(())
     }
 
-    /// Whom each scope saw: first the event, which sees everyone, then its sessions.
+    /// Whom each scope saw: first the event, which sees everyone, then its sessions. Users are in the order of their bytes,
+    /// because a store finds the next one beside the last.
     pub(super) fn by_scope(&self) -> Vec<Attendance<'_>> {
-        let mut sorted = self.beats.clone();
-        let mut of_event: Vec<Entry> = self.beats.iter().map(|entry| Entry { scope: 0, ..*entry }).collect();
-        sorted.retain(|entry| entry.scope != 0);
-        sorted.sort_unstable();
+        let (sorted, ranks) = self.ranked();
+        let ranked = |entry: &Entry| Entry { user: ranks[entry.user as usize], ..*entry };
+        let mut of_event: Vec<Entry> = self.beats.iter().map(|entry| Entry { scope: 0, ..ranked(entry) }).collect();
+        let mut of_sessions: Vec<Entry> = self.beats.iter().filter(|entry| entry.scope != 0).map(ranked).collect();
         of_event.sort_unstable();
-        let mut scopes = vec![self.attendance(None, &of_event)];
-        for entries in sorted.chunk_by(|a, b| a.scope == b.scope) {
+        of_sessions.sort_unstable();
+        let mut scopes = vec![attendance(None, &of_event, &sorted)];
+        for entries in of_sessions.chunk_by(|a, b| a.scope == b.scope) {
             let session = entries.first().and_then(|entry| self.sessions.get(entry.scope as usize - 1));
-            scopes.push(self.attendance(session, entries));
+            scopes.push(attendance(session, entries, &sorted));
         }
         scopes
     }
 
-    fn attendance<'a>(&'a self, session: Option<&'a AudienceName>, entries: &[Entry]) -> Attendance<'a> {
-        let viewers = entries.chunk_by(|a, b| a.user == b.user).map(|beats| {
-            let of_viewer = beats.iter().map(|entry| Beat { at_ms: entry.at_ms, label: entry.label }).collect();
-            (&self.users[beats[0].user as usize], of_viewer)
-        });
-        Attendance { session, viewers: viewers.collect() }
+    /// The users in the order of their bytes, and the place of each.
+    fn ranked(&self) -> (Vec<&Atom>, Vec<u32>) {
+        let count = u32::try_from(self.users.len()).unwrap_or(u32::MAX);
+        let mut order: Vec<u32> = (0..count).collect();
+        order.sort_by_cached_key(|number| self.users[*number as usize].as_bytes().into_owned());
+        let mut ranks = vec![0; self.users.len()];
+        for (rank, number) in (0..).zip(&order) {
+            ranks[*number as usize] = rank;
+        }
+        (order.into_iter().map(|number| &self.users[number as usize]).collect(), ranks)
     }
 
     fn user(&mut self, user: &str) -> Result<u32, AudienceError> {

@@ -18,6 +18,8 @@ use crate::{Error, Result};
 
 /// The field that says as of when a hash of live counts is true.
 pub(super) const COUNTED_AT: &str = "at";
+/// The field that counts the writes to a scope, so that one can rest on there having been no other.
+pub(super) const WRITES: &str = "writes";
 /// Viewers taken out in one batch.
 const STEP: u64 = 5_000;
 /// Batches that may fail because others were faster, before this leaves it to them.
