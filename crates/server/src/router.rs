@@ -6,7 +6,7 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::access::{admin_only, by_method};
+use crate::access::{self, admin_only, by_method};
 use crate::context::Context;
 use crate::layers::{cors, observe, under_pressure};
 use crate::openapi;
@@ -28,6 +28,7 @@ pub(crate) fn assembled(context: &Context) -> OpenApiRouter<Context> {
     OpenApiRouter::with_openapi(openapi::frame())
         .merge(public())
         .merge(protected(admin()).route_layer(from_fn_with_state(context.clone(), admin_only)))
+        .merge(protected(heartbeats()).route_layer(from_fn_with_state(context.clone(), access::heartbeats)))
         .merge(protected(data()).route_layer(from_fn_with_state(context.clone(), by_method)))
         .layer(from_fn_with_state(context.clone(), under_pressure))
         .merge(always())
@@ -50,7 +51,6 @@ fn data() -> OpenApiRouter<Context> {
         .routes(routes!(series::live))
         .routes(routes!(audience::list))
         .routes(routes!(audience::show, audience::declare, audience::delete))
-        .routes(routes!(audience::count))
         .routes(routes!(audience::sessions))
         .routes(routes!(audience::active))
         .routes(routes!(audience::attended))
@@ -72,6 +72,11 @@ fn data() -> OpenApiRouter<Context> {
         .routes(routes!(audience::session_live))
 }
 
+/// What takes the scope `heartbeat`, or `write`.
+fn heartbeats() -> OpenApiRouter<Context> {
+    OpenApiRouter::new().routes(routes!(audience::count))
+}
+
 /// What takes the scope `admin`.
 fn admin() -> OpenApiRouter<Context> {
     OpenApiRouter::new()
@@ -88,6 +93,7 @@ fn public() -> OpenApiRouter<Context> {
         .routes(routes!(docs::script))
         .routes(routes!(docs::style))
         .routes(routes!(docs::openapi))
+        .routes(routes!(audience::script))
 }
 
 /// What is answered however busy the server is.

@@ -86,7 +86,7 @@ impl Audience {
     /// Someone wrote to or asked about an event, so it is kept up to date for a while.
     pub(super) fn touch(&self, account: Account, event: &AudienceName, now_ms: i64) {
         self.with_held(account, event, |held| {
-            held.used_ms = Some(held.used_ms.map_or(now_ms, |used| used.max(now_ms)))
+            held.used_ms = Some(held.used_ms.map_or(now_ms, |used| used.max(now_ms)));
         });
     }
 

@@ -173,5 +173,5 @@ async fn walk(server: &Running) {
 }
 
 fn is_public(path: &str) -> bool {
-    matches!(path, "/" | "/health" | "/ready" | "/openapi.json") || path.starts_with("/docs")
+    matches!(path, "/" | "/health" | "/ready" | "/openapi.json" | "/heartbeat.js") || path.starts_with("/docs")
 }

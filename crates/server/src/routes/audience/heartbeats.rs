@@ -2,14 +2,14 @@
 
 use std::net::IpAddr;
 
-use axum::extract::State;
-use axum::http::StatusCode;
+use axum::extract::{FromRequest, Request, State};
+use axum::http::{StatusCode, header};
 use serde::{Deserialize, Serialize};
 use tickmark_engine::audience::{Audience, Heartbeat, Roll};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use super::path::{AudienceNameText, ScopePath};
-use crate::access::Identity;
+use crate::access::{AccessToken, Identity};
 use crate::clock;
 use crate::context::Context;
 use crate::intake::text::Text;
@@ -73,11 +73,19 @@ pub(crate) struct Accepted {
     accepted: u64,
 }
 
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "read before the handler runs; only its schema is of use")]
+pub(crate) struct BeaconQuery {
+    /// A token, for a page that is being left and cannot send headers any more.
+    access_token: Option<String>,
+}
+
 /// Takes heartbeats of an event.
 ///
 /// An event or session that is not there is created. All heartbeats are taken, or none.
 #[utoipa::path(post, path = "/v1/audience/{event}/heartbeats", tag = "audience",
-    params(("event" = inline(AudienceNameText), Path, description = "The name of the event.")),
+    params(("event" = inline(AudienceNameText), Path, description = "The name of the event."), BeaconQuery),
     request_body(content((Vec<HeartbeatBody> = "application/json"), (String = "application/x-ndjson"))),
     responses(
         (status = 200, body = Accepted),
@@ -90,8 +98,9 @@ pub(crate) async fn count(
     identity: Identity,
     ScopePath(scope): ScopePath,
     once: Once,
-    body: Body,
+    request: Request,
 ) -> Result<Written> {
+    let body = body(&context, request).await?;
     let (once, roll) = read(&context, body, once).await?;
     let (audience, account, event) = (context.audience(), identity.account, &scope.event);
     let answer = Answer::json(StatusCode::OK, &Accepted { accepted: roll.len() as u64 })?;
@@ -103,6 +112,18 @@ pub(crate) async fn count(
     let written = once::commit(&**context.store(), account, &once, &[Audience::tag(event)], plan).await?;
     metrics::counter!("tickmark_heartbeats_total").increment(roll.len() as u64);
     Ok(written)
+}
+
+/// A page that is being left sends its last heartbeat as plain text, because a browser asks about anything else first, and by
+/// then the page is gone. That is taken only with a token beside it: plain text is also what any page may send to a server
+/// that it should not reach.
+async fn body(context: &Context, request: Request) -> Result<Body> {
+    let content_type = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let is_plain = content_type.is_some_and(|content_type| content_type.starts_with("text/plain"));
+    if is_plain && AccessToken::of(&request).is_some() {
+        return Body::of_any_type(context, request).await;
+    }
+    Body::from_request(request, context).await
 }
 
 async fn read(context: &Context, body: Body, once: Once) -> Result<(Once, Roll)> {

@@ -5,6 +5,7 @@ mod heartbeats;
 mod live;
 mod path;
 mod reading;
+mod script;
 mod views;
 
 pub(crate) use events::{
@@ -20,3 +21,4 @@ pub(crate) use reading::{
     session_statistics, session_statistics_live, session_viewer, session_viewing, statistics, statistics_live, viewer,
     viewing,
 };
+pub(crate) use script::{__path_script, script};

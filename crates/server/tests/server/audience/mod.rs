@@ -1,8 +1,10 @@
 //! Audiences as a client meets them.
 
+mod browser;
 mod counting;
 mod keeping;
 mod listening;
+mod locating;
 mod refusing;
 
 use std::time::{SystemTime, UNIX_EPOCH};
