@@ -14,8 +14,8 @@ use crate::series::post;
 const VIEWERS: u32 = 200_000;
 const ROUNDS: u32 = 5;
 const HEARTBEATS: usize = (VIEWERS * ROUNDS) as usize;
-/// As many as one request may have.
-const REQUEST: usize = 100_000;
+/// Heartbeats a request.
+const REQUEST: usize = 50_000;
 
 pub fn run() {
     let start_ms = now_ms() - u64::from(ROUNDS) * 30_000;
@@ -50,7 +50,7 @@ fn heartbeats(start_ms: u64) -> impl Iterator<Item = Heartbeat> {
 
 fn tickmark(start_ms: u64) -> (Duration, usize) {
     let directory = crate::store::directory();
-    let program = Program::serve(&directory.path().join("store"), &["--memory", "64MiB"]);
+    let program = Program::serve(&directory.path().join("store"), &["--memory", "32MiB"]);
     let mut bodies = vec![String::new(); HEARTBEATS.div_ceil(REQUEST)];
     for (number, beat) in heartbeats(start_ms).enumerate() {
         beat.line(&mut bodies[number / REQUEST]);

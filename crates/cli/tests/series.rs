@@ -1,44 +1,8 @@
 //! `tickmark series` against a running server.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+mod serving;
 
-/// A server in memory, killed with the test.
-struct Serving {
-    child: Child,
-    url: String,
-}
-
-impl Serving {
-    fn start() -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_tickmark"))
-            .args(["serve", "--listen=127.0.0.1:0", "--store=memory:", "--log=error"])
-            .env_clear()
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut said = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut said).unwrap();
-        let url = said.strip_prefix("listening on").unwrap().trim().to_owned();
-        Self { child, url }
-    }
-
-    /// The exit code, and what was printed: the answer, or why there is none.
-    fn series(&self, arguments: &[&str]) -> (i32, String) {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tickmark"));
-        command.arg("series").args(arguments).env_clear().env("TICKMARK_SERVER", &self.url);
-        let output = command.output().unwrap();
-        let said = if output.status.success() { output.stdout } else { output.stderr };
-        (output.status.code().unwrap(), String::from_utf8(said).unwrap().trim_end().to_owned())
-    }
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
+use serving::Serving;
 
 #[test]
 fn from_the_first_event_to_deletion() {
@@ -58,7 +22,7 @@ fn from_the_first_event_to_deletion() {
         (&["delete", "a b/c", "--json"], "{}"),
         (&["list"], ""),
     ] {
-        assert_eq!(serving.series(arguments), (0, expected.to_owned()), "{arguments:?}");
+        assert_eq!(serving.run("series", arguments), (0, expected.to_owned()), "{arguments:?}");
     }
 }
 
@@ -72,7 +36,7 @@ fn failures_say_why() {
         (&["show", "x", "--server", "nowhere"], 1, "not a URL"),
         (&["add", "x", "--n", "many"], 2, "--n"),
     ] {
-        let (found, why) = serving.series(arguments);
+        let (found, why) = serving.run("series", arguments);
         assert!(found == code && why.contains(said), "{arguments:?}: {found}, {why}");
     }
 }

@@ -9,7 +9,7 @@ use super::{ACCOUNT, Stage};
 use crate::stores::{Kept, cluster, directory, memory, redis};
 
 const VIEWERS: usize = 50_000;
-const MINUTES: usize = 40;
+const MINUTES: usize = 20;
 const THRESHOLD_MS: i64 = 65_000;
 /// Ten minutes to eight.
 const START_MS: i64 = 1_700_077_800_000;
@@ -93,7 +93,7 @@ async fn spend(kept: Kept) {
             compare(&stage, *session, model, now_ms).await;
         }
     }
-    assert!(sent > 200_000 && models[0].attended().len() > 49_000, "{sent} heartbeats");
+    assert!(sent > 150_000 && models[0].attended() > 49_000, "{sent} heartbeats");
 }
 
 #[tokio::test(flavor = "multi_thread")]

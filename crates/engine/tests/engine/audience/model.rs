@@ -39,7 +39,11 @@ impl Model {
         self.heartbeats.values().filter(|sent| self.is_active(sent, now_ms)).count() as u64
     }
 
-    pub(super) fn attended(&self) -> BTreeSet<String> {
+    pub(super) fn attended(&self) -> u64 {
+        self.heartbeats.len() as u64
+    }
+
+    pub(super) fn users(&self) -> BTreeSet<String> {
         self.heartbeats.keys().cloned().collect()
     }
 
