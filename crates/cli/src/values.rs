@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::Outcome;
 use crate::arguments::{RangeOptions, RemoteOptions};
 use crate::remote::Remote;
-use crate::series::show;
+use crate::remote::show;
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 /// Intervals in a sparkline, the newest.
