@@ -4,6 +4,7 @@
 //! only the ratios between them mean anything elsewhere.
 
 mod audience;
+mod calculations;
 mod measure;
 mod peer;
 mod program;
@@ -27,6 +28,11 @@ const BENCHES: &[(&str, fn(), &str)] = &[
     ("series-fetch", series::fetch::run, "86,400 points, beside the seed's MULTI and HGET"),
     ("audience-heartbeats", audience::heartbeats::run, "1M heartbeats over HTTP, beside the seed's commands"),
     ("audience-reading", audience::reading::run, "who is watching, at 1,000 viewers and at 1,000,000"),
+    (
+        "calculations-values",
+        calculations::values::run,
+        "1M values in batches of 10,000 over HTTP, beside the same kept by hand in Redis",
+    ),
     ("series-uniques", series::uniques::run, "exact uniques, beside the seed's sorted sets"),
 ];
 

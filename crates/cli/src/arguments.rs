@@ -15,6 +15,7 @@ use tickmark_store::embedded::Durability;
 use crate::logs::Filter;
 use crate::store::StoreAddress;
 use crate::units::{self, Count, Origin, Size};
+use crate::values::ValuesCommand;
 
 /// Live statistics over time: counts, unique visitors, trends, audiences, progress.
 ///
@@ -49,6 +50,11 @@ pub(crate) enum Command {
     Series {
         #[command(subcommand)]
         command: SeriesCommand,
+    },
+    /// Keep values and read what is calculated from them, on a running server.
+    Values {
+        #[command(subcommand)]
+        command: ValuesCommand,
     },
     /// Ask who is watching, and who was, on a running server.
     Audience {
@@ -111,6 +117,10 @@ pub(crate) struct ServeOptions {
     /// Also take StatsD metrics on this address, over UDP and TCP; port 0 takes a free one. There are no tokens in StatsD.
     #[arg(long, env = "TICKMARK_STATSD", value_name = "ADDRESS")]
     pub(crate) statsd: Option<SocketAddr>,
+    /// Post alerts to private, loopback and link-local addresses, too.
+    #[arg(long, env = "TICKMARK_PRIVATE_WEBHOOKS", num_args = 0..=1, require_equals = true,
+          default_missing_value = "true", default_value = "false", value_name = "BOOL")]
+    pub(crate) private_webhooks: bool,
     /// What a text field of the line protocol does: count one (count) or nothing (skip).
     #[arg(long, env = "TICKMARK_LINE_STRINGS", default_value = "count")]
     pub(crate) line_strings: LineStrings,

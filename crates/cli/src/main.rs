@@ -21,6 +21,7 @@ mod serve;
 mod store;
 mod token;
 mod units;
+mod values;
 
 use std::process::ExitCode;
 
@@ -56,6 +57,7 @@ fn run(command: Command) -> Outcome {
             Command::Token { command } => token::run(command).await,
             Command::Series { command } => series::run(command).await,
             Command::Audience { command } => audience::run(command).await,
+            Command::Values { command } => values::run(command).await,
             Command::Completions { .. } => Ok(()),
         }
     });

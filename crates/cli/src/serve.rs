@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use tickmark_engine::accounts::{Limits, Registry};
 use tickmark_server::line_protocol::Strings;
-use tickmark_server::{AccessSettings, Bounds, Countries, JwtSettings, KeySource, Openness, Server, Settings, Statsd};
+use tickmark_server::{
+    AccessSettings, Bounds, Countries, JwtSettings, KeySource, Openness, Server, Settings, Statsd, WebhookReach,
+};
 use tickmark_store::{Account, Store};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -41,6 +43,7 @@ async fn serve_store(options: &ServeOptions, store: Arc<dyn Store>, shutdown: im
         cors_origins: options.cors_origins.iter().map(|origin| origin.0.clone()).collect(),
         countries: countries(options)?,
         audience_retention: (options.audience_days > 0).then(|| Duration::from_hours(24) * options.audience_days),
+        webhooks: if options.private_webhooks { WebhookReach::Everywhere } else { WebhookReach::Public },
         line_strings: match options.line_strings {
             LineStrings::Count => Strings::Count,
             LineStrings::Skip => Strings::Skip,

@@ -2,6 +2,7 @@
 
 use crate::NameError;
 use crate::audience::AudienceError;
+use crate::calculations::CalculationError;
 use crate::series::SeriesError;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -16,6 +17,8 @@ pub enum Error {
     Series(#[from] SeriesError),
     #[error(transparent)]
     Audience(#[from] AudienceError),
+    #[error(transparent)]
+    Calculation(#[from] CalculationError),
     #[error("there is no token {id:?} in this account; `GET /v1/tokens` lists those there are")]
     UnknownToken { id: String },
     #[error("{0}")]

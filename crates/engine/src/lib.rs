@@ -5,6 +5,7 @@
 
 pub mod accounts;
 pub mod audience;
+pub mod calculations;
 mod error;
 mod name;
 pub mod series;

@@ -23,6 +23,8 @@ pub enum NameError {
     TooLong(usize),
     #[error("the name {name:?} has {found:?} in it; names have no braces and no control characters")]
     Character { name: String, found: char },
+    #[error("the name {name:?} has a colon in it, which separates names in keys; use another character")]
+    Colon { name: String },
     #[error("the name {name:?} begins with {prefix:?}, which is reserved for Tickmark's own keys")]
     Reserved { name: String, prefix: &'static str },
 }
@@ -58,6 +60,14 @@ impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
+}
+
+/// What sorts just before everything that begins with a prefix: no name has the byte 0xff in it.
+pub(crate) fn before(prefix: &str) -> Option<Vec<u8>> {
+    let mut bytes = prefix.as_bytes().to_vec();
+    let last = bytes.pop()?;
+    bytes.extend([last.saturating_sub(1), 0xff]);
+    Some(bytes)
 }
 
 #[cfg(test)]

@@ -9,8 +9,12 @@ pub(crate) fn now() -> Seconds {
 }
 
 /// In milliseconds since 1970.
-pub(crate) fn now_ms() -> i64 {
-    i64::try_from(since_1970().as_millis()).unwrap_or(i64::MAX)
+pub(crate) fn now_ms() -> u64 {
+    u64::try_from(since_1970().as_millis()).unwrap_or(u64::MAX)
+}
+
+pub(crate) fn now_micros() -> i64 {
+    i64::try_from(since_1970().as_micros()).unwrap_or(i64::MAX)
 }
 
 fn since_1970() -> Duration {

@@ -12,6 +12,7 @@ use crate::countries::Countries;
 use crate::intake::Budget;
 use crate::live::Live;
 use crate::settings::{Bounds, Settings};
+use crate::upkeep::Upkeep;
 
 /// One server's state. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -28,6 +29,7 @@ struct Shared {
     live: Live,
     series: Arc<Catalog>,
     audience: Arc<Audience>,
+    upkeep: Arc<Upkeep>,
     requests: Semaphore,
 }
 
@@ -39,6 +41,7 @@ impl Context {
             live: Live::new(Arc::clone(&store), Arc::clone(&access), settings.bounds.listeners_max),
             series: Arc::new(Catalog::new(Arc::clone(&store))),
             audience: Arc::new(Audience::new(Arc::clone(&store))),
+            upkeep: Arc::new(Upkeep::new(Arc::clone(&store))),
             access,
             requests: Semaphore::new(settings.bounds.requests_max.min(Semaphore::MAX_PERMITS)),
             store,
@@ -81,6 +84,11 @@ impl Context {
 
     pub(crate) fn countries(&self) -> Option<&Countries> {
         self.shared.settings.countries.as_deref()
+    }
+
+    /// Calculations, and what is done for them when nobody waits.
+    pub(crate) fn upkeep(&self) -> &Arc<Upkeep> {
+        &self.shared.upkeep
     }
 
     /// One permit a request under way.

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::layers::{cors, observe, under_pressure};
 use crate::openapi;
 use crate::problem::{Problem, Word};
-use crate::routes::{audience, docs, health, metrics, series, tokens, updates};
+use crate::routes::{audience, calculations, docs, health, metrics, series, tokens, updates};
 
 pub(crate) fn router(context: &Context) -> Router {
     let (routes, _) = assembled(context).split_for_parts();
@@ -49,6 +49,20 @@ fn data() -> OpenApiRouter<Context> {
         .routes(routes!(series::points_of_many))
         .routes(routes!(series::total))
         .routes(routes!(series::live))
+        .routes(routes!(calculations::projects))
+        .routes(routes!(calculations::show_project, calculations::declare_project, calculations::delete_project))
+        .routes(routes!(calculations::add))
+        .routes(routes!(calculations::dimensions))
+        .routes(routes!(calculations::show_dimension, calculations::declare_dimension, calculations::delete_dimension))
+        .routes(routes!(calculations::undeclare_dimension))
+        .routes(routes!(calculations::keys))
+        .routes(routes!(calculations::show_key, calculations::declare_key, calculations::delete_key))
+        .routes(routes!(calculations::show))
+        .routes(routes!(calculations::result, calculations::undeclare_key))
+        .routes(routes!(calculations::rules))
+        .routes(routes!(calculations::show_rule, calculations::declare_rule, calculations::delete_rule))
+        .routes(routes!(calculations::alerts))
+        .routes(routes!(calculations::alerts_live))
         .routes(routes!(audience::list))
         .routes(routes!(audience::show, audience::declare, audience::delete))
         .routes(routes!(audience::sessions))

@@ -49,8 +49,10 @@ impl Server {
         let routes = router::router(&self.context);
         let stopping = || self.context.live().stop();
         let (stop, stopped) = watch::channel(false);
+        let (stopped_too, reach) = (stopped.clone(), self.context.settings().webhooks);
         let statsd = self.statsd.map(|statsd| tokio::spawn(statsd.run(self.context.clone(), stopped)));
         let tending = tokio::spawn(tending::tend(self.context.clone()));
+        let calculations = tokio::spawn(Arc::clone(self.context.upkeep()).run(reach, stopped_too));
         connection::serve_all(listener, routes, bounds, shutdown, stopping).await;
         stop.send_replace(true);
         if let Some(statsd) = statsd {
@@ -59,6 +61,8 @@ impl Server {
         }
         // Whatever it is at is whole or not at all.
         tending.abort();
+        // What it leaves is marked in the store.
+        let _ = calculations.await;
         upkeep.abort();
     }
 }

@@ -24,8 +24,20 @@ pub struct Settings {
     pub countries: Option<Arc<Countries>>,
     /// After how long heartbeats and what is known of single viewers go away; never, where it is none.
     pub audience_retention: Option<Duration>,
+    /// Where alerts may be posted to.
+    pub webhooks: WebhookReach,
     /// What a text field of the line protocol does.
     pub line_strings: Strings,
+}
+
+/// Where webhooks may be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WebhookReach {
+    /// On addresses of the Internet at large.
+    #[default]
+    Public,
+    /// On private, loopback and link-local addresses, too.
+    Everywhere,
 }
 
 /// How much of everything.

@@ -38,7 +38,7 @@ async fn keep_up(context: &Context) {
         events.rotate_left(turn % count);
         turn = if count > EVENTS_A_ROUND { (turn + EVENTS_A_ROUND) % count } else { 0 };
         for (account, event) in events.into_iter().take(EVENTS_A_ROUND) {
-            let now_ms = clock::now_ms();
+            let now_ms = clock::now_ms().cast_signed();
             match context.audience().settle(account, &event, now_ms).await {
                 Ok(Settled::ForNow) => {}
                 Ok(Settled::UntilTheNextHeartbeat) | Err(Error::Audience(AudienceError::UnknownEvent { .. })) => {
@@ -72,7 +72,7 @@ async fn purge(context: &Context, retention_ms: i64) -> Result<()> {
             let page = context.audience().list(account, after.as_deref(), PAGE).await?;
             for event in page.names.iter().filter_map(|name| AudienceName::parse(name).ok()) {
                 loop {
-                    let now_ms = clock::now_ms();
+                    let now_ms = clock::now_ms().cast_signed();
                     let purged = context.audience().purge(account, &event, now_ms - retention_ms, now_ms).await?;
                     metrics::counter!("tickmark_heartbeats_purged_total").increment(purged);
                     if purged == 0 {

@@ -4,6 +4,7 @@
 //! what the input does not allow is `None` or an error, never a NaN and never a panic.
 
 pub mod calendar;
+pub mod exact;
 pub mod hll;
 pub mod line;
 pub mod means;
@@ -14,7 +15,8 @@ pub mod schedule;
 mod student;
 pub mod sums;
 
-pub use calendar::{Calendar, Interval, TimeError, Timestamp};
+pub use calendar::{Calendar, Interval, TimeError, Timestamp, WallClock};
+pub use exact::Exact;
 pub use hll::{Hll, HllError};
 pub use line::Line;
 pub use moments::Moments;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 use proptest::prelude::*;
-use tickmark_stats::{Calendar, Interval, Timestamp};
+use tickmark_stats::{Calendar, Interval, TimeError, Timestamp};
 
 const SECOND: i64 = 1_000_000;
 const QUARTER: i64 = 15 * 60 * SECOND;
@@ -191,4 +191,68 @@ fn check_laws(calendar: &Calendar, interval: Interval, at: Timestamp) {
     assert_eq!(calendar.previous(interval, next), start, "{context}");
     assert_eq!(calendar.next(interval, previous), start, "{context}");
     assert_eq!(calendar.steps(interval, previous, next), 2, "{context}");
+}
+
+proptest! {
+    #[test]
+    fn a_wall_clock_reads_as_the_calendar_does(
+        zone in 0..ZONES.len(),
+        start in 0_i64..253_402_300_799_999_999,
+        steps in proptest::collection::vec(-90_000_000_000_i64..90_000_000_000, 1..40),
+    ) {
+        let calendar = Calendar::in_zone(ZONES[zone]).unwrap();
+        let mut clock = calendar.wall_clock();
+        let mut micros = start;
+        for step in steps {
+            micros = (micros + step).clamp(0, Timestamp::MAX.as_micros());
+            let at = Timestamp::from_micros(micros);
+            let mut text = Vec::new();
+            clock.write(at, &mut text);
+            prop_assert_eq!(String::from_utf8(text).unwrap(), calendar.format(at));
+            for interval in Interval::ALL {
+                let number = clock.number(interval, at);
+                prop_assert_eq!(number, calendar.number(interval, at));
+                prop_assert_eq!(calendar.label_of(interval, number), calendar.label(interval, at));
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_without_the_skipped_ones_are_steps(
+        zone in 0..ZONES.len(),
+        start in 0_i64..4_000_000_000_000_000,
+        length in 0_i64..50_000_000_000_000,
+    ) {
+        let calendar = Calendar::in_zone(ZONES[zone]).unwrap();
+        let (from, to) = (Timestamp::from_micros(start), Timestamp::from_micros(start + length));
+        for interval in Interval::ALL {
+            let (first, last) = (calendar.number(interval, from), calendar.number(interval, to));
+            let skipped: i64 = calendar.skipped(interval, first, last).iter().map(|gap| gap.end - gap.start).sum();
+            prop_assert_eq!(last - first - skipped, calendar.steps(interval, from, to), "{}", interval);
+        }
+    }
+
+    #[test]
+    fn a_local_time_is_the_instant_that_shows_it(zone in 0..ZONES.len(), micros in 0_i64..4_000_000_000_000_000) {
+        let calendar = Calendar::in_zone(ZONES[zone]).unwrap();
+        let at = Timestamp::from_micros(micros);
+        let text = calendar.format(at);
+        prop_assert_eq!(calendar.instant(&text), Ok(at));
+        let (local, _) = text.rsplit_once(' ').unwrap();
+        match calendar.instant(local) {
+            Ok(found) => prop_assert_eq!(found, at),
+            Err(error) => prop_assert!(matches!(error, TimeError::Ambiguous { .. }), "{}", error),
+        }
+    }
+}
+
+#[test]
+fn local_times_that_were_shown_twice_or_never_are_refused() {
+    let new_york = Calendar::in_zone("America/New_York").unwrap();
+    assert!(matches!(new_york.instant("2014-11-02 01:30:00"), Err(TimeError::Ambiguous { .. })));
+    assert!(matches!(new_york.instant("2014-03-09T02:30:00.5"), Err(TimeError::Skipped { .. })));
+    assert_eq!(new_york.instant("2014-10-17 21:34:07").unwrap().as_seconds(), 1_413_596_047);
+    assert_eq!(new_york.instant("1969-12-31 23:00:00").unwrap().as_seconds(), 4 * 3_600);
+    assert!(matches!(Calendar::utc().instant("1969-12-31 23:00:00"), Err(TimeError::OutOfRange)));
+    assert!(matches!(Calendar::utc().instant("2016-12-31 23:59:60"), Err(TimeError::Malformed(_))));
 }

@@ -2,7 +2,7 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use tickmark_stats::{Line, Moments, Regression, Schedule, Sums, means, percentile};
+use tickmark_stats::{Exact, Line, Moments, Regression, Schedule, Sums, means, percentile};
 
 fn sums(values: &[i32]) -> Sums {
     values.iter().copied().map(f64::from).collect()
@@ -152,5 +152,30 @@ proptest! {
         let ages = age.unsigned_abs()..=age.unsigned_abs() + reach;
         let count = ticks.iter().filter(|tick| ages.contains(tick)).count();
         prop_assert_eq!(usize::try_from(schedule.count(ages)), Ok(count));
+    }
+}
+
+proptest! {
+    #[test]
+    fn exact_sums_do_not_depend_on_order(numbers in vec(any::<f64>(), 0..40), turned in 0_usize..40) {
+        let finite: Vec<f64> = numbers.into_iter().filter(|number| number.is_finite()).collect();
+        let sum: Exact = finite.iter().copied().collect();
+        let mut others = finite.clone();
+        others.rotate_left(turned % finite.len().max(1));
+        let mut other: Exact = others.iter().rev().copied().collect();
+        prop_assert_eq!(sum.parts(), other.parts());
+        prop_assert_eq!(sum.parts(), sum.parts().into_iter().collect::<Exact>().parts());
+        other.extend(finite.iter().map(|number| -number));
+        prop_assert!(other.parts().is_empty());
+    }
+
+    #[test]
+    fn exact_sums_of_scaled_integers(numbers in vec(any::<i64>(), 1..40), scale in -900_i32..900) {
+        // Halves of 64 bits are doubles, so the sum of integers is exact and has one rounding.
+        let parts: Vec<i64> = numbers.iter().flat_map(|number| [*number >> 32 << 32, *number & 0xffff_ffff]).collect();
+        let total: i128 = parts.iter().map(|part| i128::from(*part)).sum();
+        let factor = 2_f64.powi(scale);
+        let sum: Exact = parts.iter().map(|part| *part as f64 * factor).collect();
+        prop_assert_eq!(sum.round().to_bits(), (total as f64 * factor).to_bits());
     }
 }

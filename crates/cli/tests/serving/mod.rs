@@ -1,4 +1,4 @@
-//! A server for a command to talk to.
+//! A server for a test of the commands that talk to one.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};

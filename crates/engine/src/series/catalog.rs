@@ -144,7 +144,7 @@ impl Catalog {
 
     /// Series in order of their names, from after one, as long as they begin with a prefix.
     pub async fn list(&self, account: Account, prefix: &str, after: Option<&str>, limit: u32) -> Result<Page> {
-        let after = match (after, before(prefix)) {
+        let after = match (after, crate::name::before(prefix)) {
             (Some(after), Some(before)) => Some(before.max(after.as_bytes().to_vec())),
             (after, before) => after.map(|after| after.as_bytes().to_vec()).or(before),
         };
@@ -187,13 +187,12 @@ impl Catalog {
         }
         let members = names.iter().map(|name| (Atom::from(name.as_str()), 0.0)).collect();
         let op = Op::SortedAdd { key: keys::index(self.placement()), when: AddWhen::IfNew, members };
-        match (self.placement(), writing.parts.first_mut()) {
-            (Placement::Together, Some(part)) => part.batch.ops.push(op),
-            _ => {
-                rehearse(&*self.store, account, writing.parts.iter().map(|part| &part.batch)).await?;
-                self.store.commit(account, Batch::new().op(op)).await?;
-            }
+        if let (Placement::Together, Some(part)) = (self.placement(), writing.parts.first_mut()) {
+            part.batch.ops.push(op);
+            return Ok(());
         }
+        rehearse(&*self.store, account, writing.parts.iter().map(|part| &part.batch)).await?;
+        self.store.commit(account, Batch::new().op(op)).await?;
         Ok(())
     }
 
@@ -269,12 +268,4 @@ impl hashbrown::Equivalent<(Account, SeriesName)> for Named<'_> {
     fn equivalent(&self, key: &(Account, SeriesName)) -> bool {
         self.0 == key.0 && *self.1 == key.1
     }
-}
-
-/// What sorts just before everything that begins with a prefix: no name has the byte 0xff in it.
-fn before(prefix: &str) -> Option<Vec<u8>> {
-    let mut bytes = prefix.as_bytes().to_vec();
-    let last = bytes.pop()?;
-    bytes.extend([last.saturating_sub(1), 0xff]);
-    Some(bytes)
 }

@@ -132,7 +132,9 @@ impl Tally {
             sums.decimals.sort_unstable_by_key(|(at, _)| *at);
             let added = add_up(&mut sums.ints).and_then(|()| add_up_decimals(&mut sums.decimals));
             added.ok_or_else(|| SeriesError::Overflow { series: name.to_string() })?;
-            members.iter_mut().for_each(|(member, _)| *member = ranks[*member as usize]);
+            for (member, _) in &mut members {
+                *member = ranks[*member as usize];
+            }
             members.sort_unstable();
             members.dedup();
             series.push(Closed { name, sums, members, first });

@@ -11,6 +11,16 @@ use serde::de::{Deserialize, Deserializer, Error, Visitor};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text<'body>(Cow<'body, str>);
 
+impl<'body> Text<'body> {
+    pub(crate) fn borrowed(text: &'body str) -> Self {
+        Self(Cow::Borrowed(text))
+    }
+
+    pub(crate) fn owned(text: String) -> Self {
+        Self(Cow::Owned(text))
+    }
+}
+
 impl Deref for Text<'_> {
     type Target = str;
 

@@ -15,6 +15,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 
 use super::headers::add_headers;
+use crate::measure::requests::{self, InFlight};
 use crate::problem::{Problem, Refusal, Word};
 
 pub(crate) async fn observe(request: Request, next: Next) -> Response {
@@ -29,18 +30,14 @@ pub(crate) async fn observe(request: Request, next: Next) -> Response {
     add_headers(response.headers_mut());
 
     drop(in_flight);
-    let seconds = started.elapsed().as_secs_f64();
-    let status = response.status();
-    let route = route.as_ref().map_or("unknown", MatchedPath::as_str).to_owned();
-    let labels = [("method", method.to_owned()), ("route", route), ("status", status.as_str().to_owned())];
-    metrics::counter!("tickmark_requests_total", &labels).increment(1);
-    metrics::histogram!("tickmark_request_seconds", &labels[..2]).record(seconds);
+    let (took, status) = (started.elapsed(), response.status().as_u16());
+    requests::count(method, route.as_ref().map_or("unknown", MatchedPath::as_str), status, took);
     let refusal = response.extensions().get::<Refusal>().map(|refusal| refusal.0.as_str());
     if let Some(reason) = refusal {
         metrics::counter!("tickmark_refusals_total", "reason" => reason).increment(1);
     }
-    let milliseconds = (seconds * 1e6).round() / 1e3;
-    let (path, status) = (uri.path(), status.as_u16());
+    let milliseconds = (took.as_secs_f64() * 1e6).round() / 1e3;
+    let path = uri.path();
     if status >= 500 {
         tracing::warn!(method, path, status, milliseconds, refusal, "request");
     } else {
@@ -60,20 +57,4 @@ fn panicked(payload: &(dyn Any + Send)) -> Response {
 fn known_method(method: &str) -> &'static str {
     const KNOWN: &[&str] = &["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"];
     KNOWN.iter().find(|known| **known == method).copied().unwrap_or("other")
-}
-
-/// Also right when the client goes away and the request is dropped half-way.
-struct InFlight;
-
-impl InFlight {
-    fn begin() -> Self {
-        metrics::gauge!("tickmark_requests_in_flight").increment(1.0);
-        Self
-    }
-}
-
-impl Drop for InFlight {
-    fn drop(&mut self) {
-        metrics::gauge!("tickmark_requests_in_flight").decrement(1.0);
-    }
 }

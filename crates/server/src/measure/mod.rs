@@ -3,6 +3,7 @@
 //! Everything below counts through the `metrics` facade, stores included; this is the only place that knows who listens.
 
 mod metered;
+pub(crate) mod requests;
 mod table;
 
 use std::sync::OnceLock;

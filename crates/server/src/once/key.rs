@@ -1,7 +1,5 @@
 //! The `Idempotency-Key` of a request, and what it is a key to.
 
-use std::fmt::Write;
-
 use axum::extract::FromRequestParts;
 use axum::http::HeaderName;
 use axum::http::request::Parts;
@@ -9,6 +7,7 @@ use sha2::{Digest, Sha256};
 use tickmark_store::{Key, Placement};
 
 use crate::access::Identity;
+use crate::hexadecimal::hexadecimal;
 use crate::problem::{Problem, Word};
 
 pub(super) const KEY_BYTES_MAX: usize = 200;
@@ -82,11 +81,4 @@ impl<S: Sync> FromRequestParts<S> for Once {
         let content = Sha256::new().chain_update(parts.uri.query().unwrap_or_default()).chain_update("\n");
         Ok(Self { request: Some(Named { name: name.into(), content }) })
     }
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut digits, byte| {
-        let _ = write!(digits, "{byte:02x}");
-        digits
-    })
 }

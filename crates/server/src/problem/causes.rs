@@ -1,8 +1,10 @@
 //! Which word the errors of the layers below get. The one place where an error becomes a status.
 
 use tickmark_engine::audience::AudienceError;
+use tickmark_engine::calculations::CalculationError;
 use tickmark_engine::series::SeriesError;
 use tickmark_engine::{Error as EngineError, NameError};
+use tickmark_stats::TimeError;
 use tickmark_store::Error as StoreError;
 
 use super::{Problem, Word};
@@ -14,6 +16,7 @@ impl From<EngineError> for Problem {
             EngineError::Name(error) => return error.into(),
             EngineError::Series(error) => return error.into(),
             EngineError::Audience(error) => return error.into(),
+            EngineError::Calculation(error) => return error.into(),
             EngineError::BadToken(_) => Word::RuleBroken,
             EngineError::UnknownToken { .. } => Word::UnknownToken,
             EngineError::TooManyTokens { .. } => Word::TooManyTokens,
@@ -63,6 +66,41 @@ impl From<AudienceError> for Problem {
             AudienceError::FromAfterTo { .. } => Word::FromAfterTo,
             AudienceError::TooManyRecords { .. } => Word::TooManyPoints,
             AudienceError::Name(error) => return error.into(),
+        };
+        Self::new(word, error.to_string())
+    }
+}
+
+impl From<CalculationError> for Problem {
+    fn from(error: CalculationError) -> Self {
+        let word = match error {
+            CalculationError::UnknownProject(_) => Word::UnknownProject,
+            CalculationError::UnknownDimension(_) => Word::UnknownDimension,
+            CalculationError::UnknownKey(_) => Word::UnknownKey,
+            CalculationError::UnknownCalculation(_) => Word::UnknownCalculation,
+            CalculationError::NotDeclared { .. } => Word::NotDeclared,
+            CalculationError::HasValues { .. } => Word::ProjectHasValues,
+            CalculationError::StillBuilding { .. } => Word::StillBuilding,
+            CalculationError::TooManyLabels { .. } => Word::TooManyPoints,
+            CalculationError::FromAfterTo => Word::FromAfterTo,
+            CalculationError::NotFinite(_) => Word::NotFinite,
+            CalculationError::UnknownRule(_) => Word::UnknownRule,
+            CalculationError::Rule(_) => Word::BadRule,
+            CalculationError::TooManyRules { .. } => Word::TooManyRules,
+            CalculationError::Time(error) => return error.into(),
+            CalculationError::Name(error) => return error.into(),
+        };
+        Self::new(word, error.to_string())
+    }
+}
+
+impl From<TimeError> for Problem {
+    fn from(error: TimeError) -> Self {
+        let word = match error {
+            TimeError::UnknownZone(_) => Word::BadTimeZone,
+            TimeError::UnknownInterval(_) => Word::UnknownInterval,
+            TimeError::Ambiguous { .. } | TimeError::Skipped { .. } => Word::AmbiguousTime,
+            _ => Word::BadTime,
         };
         Self::new(word, error.to_string())
     }

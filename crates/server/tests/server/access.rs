@@ -122,6 +122,8 @@ async fn walk(server: &Running) {
     assert_eq!(owner.post("/v1/updates/secret", "").await.status, 202);
     assert_eq!(owner.post("/v1/series/secret/events", "{}").await.status, 200);
     assert_eq!(owner.post("/v1/audience/secret/heartbeats", r#"{"user":"u1","session":"keynote"}"#).await.status, 200);
+    let value = "{\"dimension\":\"d\",\"key\":\"k\",\"value\":1}";
+    assert_eq!(owner.post("/v1/projects/secret/values", value).await.status, 200);
     let token_id = owner.get("/v1/tokens").await.json()["tokens"][0]["id"].as_str().unwrap().to_owned();
     let reader = server.bearer(2, "read").await;
     let everything = server.bearer(2, "read,write,admin").await;
@@ -138,6 +140,8 @@ async fn walk(server: &Running) {
             walked += 1;
             let filled = path.replace("{repo}", "secret").replace("{name}", "secret").replace("{id}", &token_id);
             let filled = filled.replace("{event}", "secret").replace("{session}", "keynote").replace("{user}", "u1");
+            let filled = filled.replace("{project}", "secret").replace("{dimension}", "d").replace("{key}", "k");
+            let filled = filled.replace("{calculation}", "count").replace("{interval}", "days").replace("{rule}", "r");
             assert!(!filled.contains('{'), "say here what a parameter of {path} is");
             let method = method.to_uppercase();
             let answer = send(nobody.request(&method, &filled)).await;
@@ -165,6 +169,10 @@ async fn walk(server: &Running) {
         200,
         "the owner's event was deleted by a stranger"
     );
+    assert_eq!(everything.get("/v1/projects/secret").await.status, 404, "found another account's project");
+    assert!(everything.get("/v1/projects").await.json()["projects"].as_array().unwrap().is_empty());
+    let key = owner.get("/v1/projects/secret/dimensions/d/keys/k").await;
+    assert_eq!(key.json()["values"], 1, "the owner's values were deleted by a stranger");
     let mut live = everything.request("GET", "/v1/updates/secret/live").send().await.unwrap();
     let chunk = live.chunk().await.unwrap().unwrap();
     let data = std::str::from_utf8(&chunk).unwrap().lines().find_map(|line| line.strip_prefix("data: ")).unwrap();

@@ -3,6 +3,7 @@
 mod access;
 mod audience;
 mod bodies;
+mod calculations;
 mod client;
 mod hostile;
 mod jwt;

@@ -76,8 +76,13 @@ impl Interval {
 
     /// How many intervals lie wholly within a stretch of local time.
     pub(super) fn count_within(self, stretch: &Range<Local>) -> i64 {
-        let first = self.index(stretch.start.just_before()) + 1;
-        (self.index(stretch.end) - first).max(0)
+        let within = self.within(stretch);
+        (within.end - within.start).max(0)
+    }
+
+    /// The indices of the intervals that lie wholly within a stretch of local time.
+    pub(super) fn within(self, stretch: &Range<Local>) -> Range<i64> {
+        self.index(stretch.start.just_before()) + 1..self.index(stretch.end)
     }
 }
 

@@ -24,10 +24,14 @@ mod label;
 mod scan;
 mod text;
 mod timestamp;
+mod wall_clock;
 mod zone;
 
 pub use interval::Interval;
 pub use timestamp::Timestamp;
+pub use wall_clock::WallClock;
+
+use std::ops::Range;
 
 use zone::{Place, Zone};
 
@@ -41,6 +45,10 @@ pub enum TimeError {
     Malformed(String),
     #[error("`{0}` is a local time without an offset, which may be no instant or two: add one, as in {0} -0400")]
     NoOffset(String),
+    #[error("`{text}` was shown by the clocks of {zone} twice: add the offset that is meant, as in {text} -0400")]
+    Ambiguous { text: String, zone: String },
+    #[error("`{text}` was never shown by the clocks of {zone}, which went over it: add an offset, as in {text} -0400")]
+    Skipped { text: String, zone: String },
     #[error("times before 1970 or after 9999 are refused")]
     OutOfRange,
     #[error("`{0}` is not a time zone of the IANA database, as is America/New_York")]
@@ -135,6 +143,50 @@ impl Calendar {
                 Place::Skipped(_) => None,
             })
             .ok_or_else(|| TimeError::UnknownLabel { label: text::excerpt(label), interval, zone: self.name.clone() })
+    }
+
+    /// The number of the interval an instant is in: how many of its kind the wall clock of this zone would have gone
+    /// through, skipped ones included. Numbers are in the order of time, and the same number is the same label.
+    pub fn number(&self, interval: Interval, at: Timestamp) -> i64 {
+        self.index(interval, at)
+    }
+
+    /// The label of the interval with a number.
+    pub fn label_of(&self, interval: Interval, number: i64) -> String {
+        label::write(interval, interval.first(number))
+    }
+
+    /// The numbers from one to another whose intervals clocks went over, in order.
+    pub fn skipped(&self, interval: Interval, first: i64, last: i64) -> Vec<Range<i64>> {
+        let instant = |number| match self.place(interval, number) {
+            Place::At(at) | Place::Skipped(at) => at,
+        };
+        if last - first < 2 {
+            return Vec::new();
+        }
+        let gaps = self.zone.gaps(instant(first), instant(last));
+        gaps.map(|gap| interval.within(&gap)).filter(|numbers| !numbers.is_empty()).collect()
+    }
+
+    /// Reads a time as it is written in input. Unlike [`Timestamp`]'s own reading it takes a local time without an
+    /// offset, where the clocks of this zone showed it once.
+    pub fn instant(&self, input: &str) -> Result<Timestamp, TimeError> {
+        match input.parse() {
+            Err(TimeError::NoOffset(_)) => self.zone.instant(text::read_local(input)?).map_err(|shown| {
+                let (text, zone) = (text::excerpt(input), self.name.clone());
+                match shown {
+                    zone::Shown::Twice => TimeError::Ambiguous { text, zone },
+                    zone::Shown::Never => TimeError::Skipped { text, zone },
+                }
+            }),
+            read => read,
+        }?
+        .accepted()
+    }
+
+    /// What reads many instants off the wall clock, fastest where they are near each other.
+    pub fn wall_clock(&self) -> WallClock<'_> {
+        WallClock::new(&self.zone)
     }
 
     /// An instant as `2014-10-17 21:34:07 -0400`, with `.ffffff` where it is not a whole second.

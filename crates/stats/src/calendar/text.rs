@@ -29,6 +29,14 @@ pub(super) fn read(input: &str) -> Result<Timestamp, TimeError> {
     clock.instant(offset).ok_or_else(malformed)
 }
 
+/// What a text without an offset says that clocks show.
+pub(super) fn read_local(input: &str) -> Result<Local, TimeError> {
+    let mut rest = Digits(input.as_bytes());
+    let clock = Clock::read(&mut rest).filter(|clock| rest.0.is_empty() && !clock.is_leap_second);
+    let clock = clock.ok_or_else(|| TimeError::Malformed(excerpt(input)))?;
+    Ok(Local(clock.seconds.0 + clock.micros))
+}
+
 /// As `2014-10-17 21:34:07.5 -0400`; the offset has seconds only where its zone had, as Liberia until 1972.
 pub(super) fn write(local: Local, offset_micros: i64) -> String {
     let Date { year, month, day } = Date::of_day(local.day());

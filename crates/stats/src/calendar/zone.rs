@@ -34,6 +34,12 @@ pub(super) enum Place {
     Skipped(Timestamp),
 }
 
+/// How often clocks showed a local time, where it was not once.
+pub(super) enum Shown {
+    Never,
+    Twice,
+}
+
 #[derive(Clone, Debug)]
 pub(super) enum Zone {
     Fixed { offset_micros: i64 },
@@ -59,6 +65,30 @@ impl Zone {
             Self::Fixed { offset_micros } => *offset_micros,
             Self::Rules(zone) => micros(zone.to_offset(clamped(at.as_micros()))),
         }
+    }
+
+    /// The offset at an instant, and the instants around it that have the same.
+    pub(super) fn offset_around(&self, at: Timestamp) -> (i64, Range<i64>) {
+        let offset_micros = self.offset_micros(at);
+        let Self::Rules(zone) = self else { return (offset_micros, i64::MIN..i64::MAX) };
+        let since = zone.preceding(clamped(at.as_micros().saturating_add(1))).next();
+        let until = zone.following(clamped(at.as_micros())).next();
+        let since = since.map_or(i64::MIN, |change| change.timestamp().as_microsecond());
+        let until = until.map_or(i64::MAX, |change| change.timestamp().as_microsecond());
+        (offset_micros, since..until)
+    }
+
+    /// The one instant at which clocks showed a local time.
+    pub(super) fn instant(&self, local: Local) -> Result<Timestamp, Shown> {
+        let offset_micros = match self {
+            Self::Fixed { offset_micros } => *offset_micros,
+            Self::Rules(zone) => match ambiguous(zone, local) {
+                AmbiguousOffset::Unambiguous { offset } => micros(offset),
+                AmbiguousOffset::Fold { .. } => return Err(Shown::Twice),
+                AmbiguousOffset::Gap { .. } => return Err(Shown::Never),
+            },
+        };
+        Ok(Timestamp::from_micros(local.0.saturating_sub(offset_micros)))
     }
 
     /// What the wall clock shows at an instant.

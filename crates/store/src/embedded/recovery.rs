@@ -20,7 +20,7 @@ const FORMAT_FILE: &str = "FORMAT";
 const FORMAT_NAME: &str = "tickmark embedded store, format ";
 
 /// The share of the memory budget that objects get. The rest is for fjall and for what is on its way.
-const OBJECTS_SHARE: usize = 4;
+const OBJECTS_SHARE: usize = 3;
 
 pub(crate) fn recover(directory: Option<&Path>, options: &Options) -> Result<Committer> {
     let memory_bytes = options.memory_bytes.max(MEMORY_BYTES_MIN);

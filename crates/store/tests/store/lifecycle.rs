@@ -1,12 +1,15 @@
 //! Opening, expiring and ending an embedded store, at any time of day.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tickmark_store::embedded::{Clock, Durability, EmbeddedStore, MEMORY_BYTES_MIN, Options};
-use tickmark_store::{Account, Atom, Batch, Error, Event, Expiry, Key, Kind, Number, Op, Query, Store};
+use tickmark_store::{
+    Account, AddWhen, Atom, Batch, Error, Event, Expiry, Key, Kind, Number, Op, Order, Query, Reply, ScoreRange, Store,
+};
 
 const ACCOUNT: Account = Account(0);
 
@@ -119,4 +122,57 @@ async fn a_closed_store_lets_go_and_says_so() {
     assert!(matches!(store.close().await, Err(Error::Closed)));
     let again = EmbeddedStore::open(directory.path(), &options(Clock::System)).unwrap();
     assert_eq!(kind(&again, 0).await, Some(Kind::String));
+}
+
+/// More members than memory may hold, changed at random, through checkpoints and crashes.
+#[tokio::test]
+async fn a_set_larger_than_memory_keeps_every_member_through_crashes() {
+    const MEMBERS: u32 = 60_000;
+    let directory = tempfile::tempdir().unwrap();
+    let options = options(Clock::System);
+    let mut store = EmbeddedStore::open(directory.path(), &options).unwrap();
+    let (mut rng, mut model) = (fastrand::Rng::with_seed(3), BTreeMap::new());
+    let sorted = || Key::from("sorted");
+    for round in 0..40 {
+        let members: Vec<_> = (0..5_000).map(|_| (rng.u32(..MEMBERS), f64::from(rng.u32(..1_000)))).collect();
+        let gone: Vec<_> = (0..500).map(|_| rng.u32(..MEMBERS)).collect();
+        model.extend(members.iter().copied());
+        for member in &gone {
+            model.remove(member);
+        }
+        let name = |member: u32| Atom::from(format!("viewer:{member}"));
+        let added = members.into_iter().map(|(member, score)| (name(member), score)).collect();
+        let batch = Batch::new()
+            .op(Op::SortedAdd { key: sorted(), when: AddWhen::Always, members: added })
+            .op(Op::SortedRemove { key: sorted(), members: gone.into_iter().map(name).collect() });
+        store.commit(ACCOUNT, batch).await.unwrap();
+        if round % 9 == 8 {
+            store.abandon();
+            store = EmbeddedStore::open(directory.path(), &options).unwrap();
+        }
+    }
+    store.close().await.unwrap();
+    drop(store);
+
+    let store = EmbeddedStore::open(directory.path(), &options).unwrap();
+    let range = ScoreRange::inclusive(250.0, 499.0);
+    let queries = vec![
+        Query::SortedLen { key: sorted() },
+        Query::SortedCount { key: sorted(), range },
+        Query::SortedRange {
+            key: sorted(),
+            range: ScoreRange::ALL,
+            order: Order::Ascending,
+            offset: 0,
+            limit: u64::MAX,
+        },
+    ];
+    let mut replies = store.read(ACCOUNT, queries).await.unwrap().into_iter();
+    assert_eq!(replies.next(), Some(Reply::Count(model.len() as u64)));
+    let within = model.values().filter(|score| range.contains(**score)).count();
+    assert_eq!(replies.next(), Some(Reply::Count(within as u64)));
+    let mut expected: Vec<_> = model.into_iter().map(|(member, score)| (format!("viewer:{member}"), score)).collect();
+    expected.sort_by(|(a, a_score), (b, b_score)| a_score.total_cmp(b_score).then_with(|| a.cmp(b)));
+    let expected: Vec<_> = expected.into_iter().map(|(member, score)| (Atom::from(member), score)).collect();
+    assert_eq!(replies.next(), Some(Reply::Scored(expected)));
 }

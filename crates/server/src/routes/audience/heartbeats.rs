@@ -128,7 +128,7 @@ async fn body(context: &Context, request: Request) -> Result<Body> {
 
 async fn read(context: &Context, body: Body, once: Once) -> Result<(Once, Roll)> {
     let is_small = body.text().len() <= INLINE_BYTES;
-    let (context, now_ms) = (context.clone(), clock::now_ms());
+    let (context, now_ms) = (context.clone(), clock::now_ms().cast_signed());
     let reading = move || Ok((once.with_body(body.text()), roll(&context, &body, now_ms)?));
     if is_small {
         return reading();

@@ -62,7 +62,7 @@ async fn listen(context: &Context, identity: Identity, ScopePath(scope): ScopePa
 }
 
 async fn state(audience: &Audience, account: Account, scope: &Scope) -> Result<Bytes> {
-    let statistics = audience.live(account, scope, clock::now_ms()).await?;
+    let statistics = audience.live(account, scope, clock::now_ms().cast_signed()).await?;
     let update = AudienceUpdate {
         active: statistics.viewers,
         attended: audience.attended(account, scope).await?,

@@ -146,7 +146,7 @@ both! {
 }
 
 async fn how_many(context: &Context, identity: &Identity, path: ScopePath, query: ActiveQuery) -> Result<ActiveView> {
-    let (audience, account, now_ms) = (context.audience(), identity.account, clock::now_ms());
+    let (audience, account, now_ms) = (context.audience(), identity.account, clock::now_ms().cast_signed());
     let active = match query.within {
         None => audience.active(account, &path.0, now_ms).await?,
         Some(within) => {
@@ -182,16 +182,17 @@ async fn the_most(context: &Context, identity: &Identity, path: ScopePath) -> Re
 }
 
 async fn how_long(context: &Context, identity: &Identity, path: ScopePath) -> Result<ViewingView> {
-    Ok(context.audience().viewing(identity.account, &path.0, clock::now_ms()).await?.into())
+    Ok(context.audience().viewing(identity.account, &path.0, clock::now_ms().cast_signed()).await?.into())
 }
 
 async fn who(context: &Context, identity: &Identity, path: ViewerPath) -> Result<ViewerView> {
-    let seen = context.audience().viewer(identity.account, &path.scope, &path.user, clock::now_ms()).await?;
+    let seen =
+        context.audience().viewer(identity.account, &path.scope, &path.user, clock::now_ms().cast_signed()).await?;
     Ok(ViewerView::of(path.user, seen))
 }
 
 async fn who_now(context: &Context, identity: &Identity, path: ScopePath) -> Result<StatisticsView> {
-    Ok(context.audience().live(identity.account, &path.0, clock::now_ms()).await?.into())
+    Ok(context.audience().live(identity.account, &path.0, clock::now_ms().cast_signed()).await?.into())
 }
 
 async fn who_when(context: &Context, identity: &Identity, path: ScopePath, query: RecordsQuery) -> Result<RecordsView> {
@@ -199,12 +200,13 @@ async fn who_when(context: &Context, identity: &Identity, path: ScopePath, query
     let (from_ms, to_ms) = (time("from", query.from.as_deref())?, time("to", query.to.as_deref())?);
     let max = context.bounds().points_max;
     let (audience, account) = (context.audience(), identity.account);
-    let records = audience.records(account, &path.0, from_ms, to_ms, clock::now_ms(), max).await?;
+    let records = audience.records(account, &path.0, from_ms, to_ms, clock::now_ms().cast_signed(), max).await?;
     Ok(RecordsView { records: records.into_iter().map(StatisticsView::from).collect() })
 }
 
 async fn everything(context: &Context, identity: &Identity, path: ScopePath) -> Result<OverviewView> {
-    let (audience, account, scope, now_ms) = (context.audience(), identity.account, path.0, clock::now_ms());
+    let (audience, account, scope, now_ms) =
+        (context.audience(), identity.account, path.0, clock::now_ms().cast_signed());
     let statistics = audience.live(account, &scope, now_ms).await?;
     let viewing = audience.viewing(account, &scope, now_ms).await?;
     Ok(OverviewView {

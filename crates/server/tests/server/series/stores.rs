@@ -18,7 +18,7 @@ pub(crate) async fn on_each<F: AsyncFn(&Running)>(test: F) {
 }
 
 /// Every key with what is in it.
-pub(super) async fn dump(store: &Arc<dyn Store>) -> BTreeMap<Key, Reply> {
+pub(crate) async fn dump(store: &Arc<dyn Store>) -> BTreeMap<Key, Reply> {
     let (mut contents, mut cursor) = (BTreeMap::new(), None);
     loop {
         let page = store.scan(Account(0), Key::from(""), cursor, 1_000).await.unwrap();
@@ -31,12 +31,17 @@ pub(super) async fn dump(store: &Arc<dyn Store>) -> BTreeMap<Key, Reply> {
                     let (order, offset, limit) = (Order::Ascending, 0, 1_000_000);
                     Query::SortedRange { key: key.clone(), range: ScoreRange::ALL, order, offset, limit }
                 }
-                other => panic!("{key} is a {other}, which no series is"),
+                Kind::Set => Query::SetAll { key: key.clone() },
+                other => panic!("{key} is a {other}, which nothing here is"),
             };
             let reply = match store.read(Account(0), vec![query]).await.unwrap().remove(0) {
                 Reply::Fields(mut fields) => {
                     fields.sort_by_key(|(field, _)| field.to_string());
                     Reply::Fields(fields)
+                }
+                Reply::Members(mut members) => {
+                    members.sort_by_key(ToString::to_string);
+                    Reply::Members(members)
                 }
                 other => other,
             };

@@ -46,6 +46,7 @@ impl Disk {
             let database = Database::builder(path)
                 .cache_size((memory_bytes / CACHE_SHARE) as u64)
                 .max_journaling_size(JOURNAL_BYTES)
+                .journal_compression(CompressionType::None)
                 .worker_threads(1)
                 .open()?;
             let write_buffer = (memory_bytes / WRITE_BUFFER_SHARE).min(WRITE_BUFFER_BYTES_MAX) as u64;
