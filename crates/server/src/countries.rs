@@ -1,4 +1,4 @@
-//! Which country an address is in, from a file of `MaxMind`.
+//! Which country an address is in, from a MaxMind file.
 
 use std::net::IpAddr;
 use std::path::Path;

@@ -1,12 +1,12 @@
 //! Who is watching, now and in all, from heartbeats alone.
 //!
 //! A scope is an event, or a session inside it; a heartbeat that names a session counts in both. In each scope a viewer is
-//! a [`viewer::Viewer`]: what a heartbeat adds to the time they were active is worked out from what was known of them, and
-//! turned into increments of everything that is counted ([`planning`]). So nothing is counted when it is asked for:
+//! a `Viewer`: what a heartbeat adds to the time they were active is worked out from what was known of them, and
+//! turned into increments of everything that is counted (`planning.rs`). So nothing is counted when it is asked for:
 //!
-//! - who is active now, by country and group, is kept as of a moment that the passing of time moves on ([`sweep`]);
+//! - who is active now, by country and group, is kept as of a moment that the passing of time moves on (`sweep.rs`);
 //! - the five-minute records are sums of stretches that cover their time, so late heartbeats correct them;
-//! - the peak is looked for only where something was added, and only where it could be exceeded ([`peak`]).
+//! - the peak is looked for only where something was added, and only where it could be exceeded (`peak.rs`).
 //!
 //! What a viewer's heartbeat rests on is guarded by when they were last seen, so writers of different viewers never meet.
 

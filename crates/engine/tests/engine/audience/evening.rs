@@ -25,7 +25,9 @@ fn evening(rng: &mut Rng) -> Vec<Vec<Sent>> {
             visit(rng, viewer, &mut minutes);
         }
     }
-    minutes.iter_mut().for_each(|minute| rng.shuffle(minute));
+    for minute in &mut minutes {
+        rng.shuffle(minute);
+    }
     minutes
 }
 

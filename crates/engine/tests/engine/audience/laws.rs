@@ -73,7 +73,9 @@ pub(super) async fn compare(stage: &Stage, session: Option<&str>, model: &Model,
 
 async fn histories(stage: &Stage, steps: &[Step]) {
     let mut model = Model::new(THRESHOLD_MS);
-    steps.iter().for_each(|(sent, ..)| model.take(sent));
+    for (sent, ..) in steps {
+        model.take(sent);
+    }
     for user in model.users() {
         let seen = stage.audience.viewer(ACCOUNT, &stage.scope(None), &user, 0).await.unwrap();
         let sessions = model.sessions(&user);

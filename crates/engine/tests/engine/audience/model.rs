@@ -62,7 +62,8 @@ impl Model {
         }
         durations.sort_unstable();
         let count = durations.len();
-        let median_ms = (count > 0).then(|| (durations[(count - 1) / 2] as f64 + durations[count / 2] as f64) / 2.0);
+        let median_ms =
+            (count > 0).then(|| f64::midpoint(durations[(count - 1) / 2] as f64, durations[count / 2] as f64));
         Viewing {
             viewers: self.heartbeats.len() as u64,
             viewing_sessions: count as u64,
