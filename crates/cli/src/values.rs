@@ -37,7 +37,7 @@ pub(crate) enum ValuesCommand {
         project: String,
         dimension: String,
         key: String,
-        /// count, sum, average, standard_deviation or linear_regression.
+        /// `count`, `sum`, `average`, `standard_deviation` or `linear_regression`.
         #[arg(requires = "interval")]
         calculation: Option<String>,
         /// seconds, minutes, hours, days, weeks, months or years.
@@ -51,7 +51,7 @@ pub(crate) enum ValuesCommand {
     Declare {
         project: String,
         dimension: String,
-        /// As `PUT /v1/projects/{project}/dimensions/{dimension}` takes it: {"calculations":{"count":["months"]}}.
+        /// As `PUT /v1/projects/{project}/dimensions/{dimension}` takes it: `{"calculations":{"count":["months"]}}`.
         #[arg(value_name = "JSON")]
         declaration: String,
         /// Only for this key.
@@ -76,17 +76,13 @@ pub(crate) async fn run(command: ValuesCommand) -> Outcome {
         }
         ValuesCommand::Show { project, dimension, key, calculation, interval, range, remote } => {
             let mut path = vec!["v1", "projects", &project, "dimensions", &dimension, "keys", &key];
-            match (&calculation, &interval) {
-                (Some(calculation), Some(interval)) => {
-                    path.extend(["calculations", calculation, interval]);
-                    show(&remote, |to| to.request(Method::GET, &path, &[]), result).await
-                }
-                _ => {
-                    path.push("values");
-                    let query = [("from", range.from.as_deref()), ("to", range.to.as_deref())];
-                    show(&remote, |to| to.request(Method::GET, &path, &query), values).await
-                }
+            if let (Some(calculation), Some(interval)) = (&calculation, &interval) {
+                path.extend(["calculations", calculation, interval]);
+                return show(&remote, |to| to.request(Method::GET, &path, &[]), result).await;
             }
+            path.push("values");
+            let query = [("from", range.from.as_deref()), ("to", range.to.as_deref())];
+            show(&remote, |to| to.request(Method::GET, &path, &query), values).await
         }
         ValuesCommand::Declare { project, dimension, declaration, key, remote } => {
             let mut path = vec!["v1", "projects", &project, "dimensions", &dimension];

@@ -1,11 +1,11 @@
 //! Values stream in for a key of a dimension of a project, and declared calculations over declared intervals stay up to date.
 //!
-//! Of every interval of a key that something is declared over, the count and the exact sum of its values are kept ([`total`]), so that
+//! Of every interval of a key that something is declared over, the count and the exact sum of its values are kept (`total`), so that
 //! a value costs the same however many are stored, may replace an earlier one, and may come in any order. Everything asked for
-//! is computed from these totals. The hashes of results that other programs read follow within a second ([`refresh`]).
+//! is computed from these totals. The hashes of results that other programs read follow within a second (`refresh`).
 //!
-//! A write reads what it changes and puts the key's state into a guard; see [`state`]. What is declared later is built from
-//! the values that are there ([`building`]).
+//! A write reads what it changes and puts the key's state into a guard; see `state`. What is declared later is built from
+//! the values that are there (`building`).
 
 mod alert;
 mod building;

@@ -19,6 +19,7 @@ use crate::upkeep::AlertView;
 
 const LIMIT_DEFAULT: u32 = 100;
 const LIMIT_MAX: u32 = 1_000;
+const BEFORE_MS_MAX: u64 = 253_402_300_799_999;
 /// Alerts in one live update.
 const LIVE_ALERTS: u32 = 20;
 
@@ -26,7 +27,7 @@ const LIVE_ALERTS: u32 = 20;
 #[into_params(parameter_in = Query)]
 pub(crate) struct AlertsQuery {
     /// Only alerts from before this time, in milliseconds since 1970: `next` of the page before.
-    #[param(value_type = Option<u64>)]
+    #[param(value_type = Option<u64>, maximum = 253_402_300_799_999_u64)]
     before: Option<String>,
     /// At most so many; 100, where it is missing.
     #[param(value_type = Option<u32>, minimum = 1, maximum = 1_000)]
@@ -55,8 +56,14 @@ pub(crate) async fn alerts(
     Query(query): Query<AlertsQuery>,
 ) -> Result<Json<AlertList>> {
     let limit = limit(query.limit.as_deref(), LIMIT_DEFAULT, LIMIT_MAX)?;
-    let wrong = |_| Problem::new(Word::BadParameter, "`before` is a time in milliseconds since 1970.");
-    let before = query.before.as_deref().map(str::parse).transpose().map_err(wrong)?;
+    let before = match query.before.as_deref().map(|text| text.parse().ok().filter(|ms| *ms <= BEFORE_MS_MAX)) {
+        None => None,
+        Some(Some(before)) => Some(before),
+        Some(None) => {
+            let detail = "`before` is a time in milliseconds since 1970, before the year 10000.";
+            return Err(Problem::new(Word::BadParameter, detail));
+        }
+    };
     let (alerts, next) = context.upkeep().calculations().alerts(identity.account, &project, before, limit).await?;
     Ok(Json(AlertList { alerts: alerts.iter().map(AlertView::of).collect(), next }))
 }

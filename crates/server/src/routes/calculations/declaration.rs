@@ -40,15 +40,15 @@ pub(crate) struct DeclarationText {
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "only its schema is of use")]
 struct CalculationsText {
-    #[schema(value_type = Vec<IntervalText>)]
+    #[schema(required = false, value_type = Vec<IntervalText>)]
     count: Option<Vec<String>>,
-    #[schema(value_type = Vec<IntervalText>)]
+    #[schema(required = false, value_type = Vec<IntervalText>)]
     sum: Option<Vec<String>>,
-    #[schema(value_type = Vec<IntervalText>)]
+    #[schema(required = false, value_type = Vec<IntervalText>)]
     average: Option<Vec<String>>,
-    #[schema(value_type = Vec<IntervalText>)]
+    #[schema(required = false, value_type = Vec<IntervalText>)]
     standard_deviation: Option<Vec<String>>,
-    #[schema(value_type = Vec<IntervalText>)]
+    #[schema(required = false, value_type = Vec<IntervalText>)]
     linear_regression: Option<Vec<String>>,
 }
 
