@@ -11,9 +11,9 @@ use hashbrown::{HashMap, HashSet};
 use tickmark_store::{Account, Atom, Query, Reply};
 
 use super::label::Labels;
-use super::planning::whole_ms;
 use super::reading::Viewing;
 use super::registry::{Audience, Known};
+use super::writing::whole_ms;
 use super::{Scope, record};
 use crate::Result;
 

@@ -27,6 +27,7 @@ mod statistics;
 mod sums;
 mod sweep;
 mod viewer;
+mod writing;
 
 pub use error::AudienceError;
 pub use label::{GROUP_BYTES_MAX, GROUPS_MAX, LOCATION_DEFAULT};

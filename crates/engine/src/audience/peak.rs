@@ -10,9 +10,9 @@ use std::ops::Bound;
 
 use tickmark_store::{Account, Atom, Batch, Error as StoreError, Guard, Op, Order, Query, Reply, ScoreRange};
 
-use super::planning::whole_ms;
 use super::registry::{Audience, Known, next};
 use super::statistics::RECORD_MS;
+use super::writing::whole_ms;
 use super::{Peak, Scope};
 use crate::Result;
 

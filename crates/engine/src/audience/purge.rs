@@ -10,10 +10,10 @@ use std::ops::Bound;
 use tickmark_store::{Account, Atom, Batch, Error as StoreError, Guard, Number, Op, Order, Query, ScoreRange};
 
 use super::label::Labels;
-use super::planning::{stretch_member, whole_ms};
 use super::registry::{Audience, Known, next};
 use super::sweep::{Sighting, WRITES};
 use super::viewer::Viewer;
+use super::writing::{stretch_member, whole_ms};
 use super::{AudienceName, Stretch, record};
 use crate::Result;
 

@@ -5,9 +5,9 @@ use std::ops::Bound;
 use tickmark_store::{Account, Atom, Cursor, Query, Reply, ScoreRange};
 
 use super::label::{self, Labels};
-use super::planning::whole_ms;
 use super::registry::{Audience, next};
 use super::sums::{DURATION_MS, SESSIONS};
+use super::writing::whole_ms;
 use super::{AudienceError, Scope, Stretch, name, record};
 use crate::Result;
 

@@ -6,10 +6,10 @@ use std::ops::Bound;
 use tickmark_store::{Account, Atom, Order, Query, ScoreRange};
 
 use super::label::{self, Labels};
-use super::planning::whole_ms;
 use super::registry::{Audience, Known, next};
 use super::sums::VIEWERS;
 use super::sweep::COUNTED_AT;
+use super::writing::whole_ms;
 use super::{AudienceError, Scope, record};
 use crate::Result;
 

@@ -10,9 +10,9 @@ use std::ops::Bound;
 use tickmark_store::{Account, Atom, Batch, Error as StoreError, Guard, Op, Order, Query, ScoreRange};
 
 use super::label::Labels;
-use super::planning::whole_ms;
 use super::registry::{Audience, Known, next};
 use super::sums::{Count, VIEWERS};
+use super::writing::whole_ms;
 use super::{AudienceName, record};
 use crate::{Error, Result};
 
