@@ -3,6 +3,7 @@
 //! `cargo xtask bench` runs everything, `cargo xtask bench NAME` one. Figures are rates of this machine at this moment;
 //! only the ratios between them mean anything elsewhere.
 
+mod audience;
 mod calculations;
 mod measure;
 mod peer;
@@ -25,6 +26,8 @@ const BENCHES: &[(&str, fn(), &str)] = &[
     ),
     ("series-disk", series::disk::run, "a day of one event a second: growth on disk"),
     ("series-fetch", series::fetch::run, "86,400 points, beside the seed's MULTI and HGET"),
+    ("audience-heartbeats", audience::heartbeats::run, "1M heartbeats over HTTP, beside the seed's commands"),
+    ("audience-reading", audience::reading::run, "who is watching, at 1,000 viewers and at 1,000,000"),
     (
         "calculations-values",
         calculations::values::run,
@@ -43,7 +46,7 @@ fn main() -> ExitCode {
     }
     if !names.is_empty() {
         eprintln!("usage: cargo xtask bench [NAME]\n");
-        BENCHES.iter().for_each(|(name, _, what)| eprintln!("  {name:18} {what}"));
+        BENCHES.iter().for_each(|(name, _, what)| eprintln!("  {name:20} {what}"));
         return ExitCode::from(2);
     }
     let program = std::env::current_exe().expect("this program has a path");

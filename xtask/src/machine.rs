@@ -13,8 +13,11 @@ struct Need {
     package: &'static str,
 }
 
-const NEEDS: &[Need] =
-    &[Need { program: "redis-server", package: "redis-server" }, Need { program: "redis-cli", package: "redis-tools" }];
+const NEEDS: &[Need] = &[
+    Need { program: "redis-server", package: "redis-server" },
+    Need { program: "redis-cli", package: "redis-tools" },
+    Need { program: "chromium", package: "chromium" },
+];
 
 /// Installs packages without starting the services in them: tests start their own Redis on a free port, and a system
 /// one that nobody asked for would outlive them. `policy-rc.d` is how Debian is told so; an existing one is respected.

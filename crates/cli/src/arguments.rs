@@ -56,6 +56,11 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: ValuesCommand,
     },
+    /// Ask who is watching, and who was, on a running server.
+    Audience {
+        #[command(subcommand)]
+        command: AudienceCommand,
+    },
     /// Print a script that completes commands and options in a shell.
     Completions { shell: Shell },
 }
@@ -119,6 +124,12 @@ pub(crate) struct ServeOptions {
     /// What a text field of the line protocol does: count one (count) or nothing (skip).
     #[arg(long, env = "TICKMARK_LINE_STRINGS", default_value = "count")]
     pub(crate) line_strings: LineStrings,
+    /// A MaxMind file (.mmdb) to look up the countries of viewers in.
+    #[arg(long, env = "TICKMARK_GEOIP", value_name = "FILE")]
+    pub(crate) geoip: Option<PathBuf>,
+    /// Days that heartbeats and what is known of single viewers are kept; 0 for ever. Numbers stay.
+    #[arg(long, env = "TICKMARK_AUDIENCE_DAYS", value_name = "DAYS", default_value_t = 90)]
+    pub(crate) audience_days: u32,
     #[command(flatten, next_help_heading = "JSON Web Tokens")]
     pub(crate) jwt: JwtOptions,
     #[command(flatten, next_help_heading = "Limits")]
@@ -189,7 +200,7 @@ pub(crate) enum TokenCommand {
         /// Whom it is for.
         #[arg(long, value_name = "TEXT")]
         name: String,
-        /// What it allows: read, write, admin, joined by commas.
+        /// What it allows: read, write, admin, or only heartbeat, joined by commas.
         #[arg(long, value_name = "SCOPES", default_value = "read,write")]
         scopes: Scopes,
         /// The account it opens.
@@ -297,6 +308,64 @@ pub(crate) enum SeriesCommand {
     /// Delete a series with all that was counted.
     Delete {
         name: String,
+        #[command(flatten)]
+        remote: RemoteOptions,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AudienceCommand {
+    /// List events.
+    List {
+        #[command(flatten)]
+        remote: RemoteOptions,
+    },
+    /// Print everything about an event, or about a session of it.
+    Show {
+        event: String,
+        session: Option<String>,
+        #[command(flatten)]
+        remote: RemoteOptions,
+    },
+    /// List the sessions of an event.
+    Sessions {
+        event: String,
+        #[command(flatten)]
+        remote: RemoteOptions,
+    },
+    /// List everyone who was ever seen, or print one viewer's history.
+    Viewers {
+        event: String,
+        user: Option<String>,
+        /// Of this session.
+        #[arg(long, value_name = "NAME")]
+        session: Option<String>,
+        #[command(flatten)]
+        remote: RemoteOptions,
+    },
+    /// Print the records of every five minutes.
+    Records {
+        event: String,
+        session: Option<String>,
+        #[command(flatten)]
+        range: RangeOptions,
+        #[command(flatten)]
+        remote: RemoteOptions,
+    },
+    /// Send a heartbeat.
+    Beat {
+        event: String,
+        user: String,
+        #[arg(long, value_name = "NAME")]
+        session: Option<String>,
+        #[arg(long, value_name = "NAME")]
+        location: Option<String>,
+        #[command(flatten)]
+        remote: RemoteOptions,
+    },
+    /// Delete an event with all that was counted.
+    Delete {
+        event: String,
         #[command(flatten)]
         remote: RemoteOptions,
     },

@@ -11,6 +11,7 @@ macro_rules! say {
 }
 
 mod arguments;
+mod audience;
 mod completions;
 mod configuration;
 mod logs;
@@ -55,6 +56,7 @@ fn run(command: Command) -> Outcome {
             Command::Serve(options) => serve::serve(*options).await,
             Command::Token { command } => token::run(command).await,
             Command::Series { command } => series::run(command).await,
+            Command::Audience { command } => audience::run(command).await,
             Command::Values { command } => values::run(command).await,
             Command::Completions { .. } => Ok(()),
         }

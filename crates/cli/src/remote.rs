@@ -1,7 +1,7 @@
 //! Talking to a running server.
 
 use reqwest::{Client, Method, RequestBuilder, Url};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::Outcome;
 use crate::arguments::RemoteOptions;
@@ -53,6 +53,25 @@ impl Remote {
         let detail = problem["detail"].as_str().unwrap_or("it does not say why");
         Err(format!("{detail} ({}, {})", problem["type"].as_str().unwrap_or("refused"), status.as_u16()))
     }
+}
+
+/// The type of a body.
+pub(crate) const JSON: (&str, &str) = ("content-type", "application/json");
+
+/// Asks, and prints the answer as JSON or as people read it.
+pub(crate) async fn show(
+    options: &RemoteOptions,
+    request: impl FnOnce(&Remote) -> RequestBuilder,
+    spell: impl FnOnce(&Value) -> String,
+) -> Outcome {
+    let remote = Remote::new(options)?;
+    let answer = remote.ask(request(&remote)).await?;
+    if options.json {
+        say!("{}", if answer.is_null() { json!({}) } else { answer });
+    } else {
+        say!("{}", spell(&answer));
+    }
+    Ok(())
 }
 
 /// The innermost cause is what a reader can act on.

@@ -1,13 +1,11 @@
 //! `tickmark series …`: the routes of series, from a terminal.
 
-use reqwest::{Method, RequestBuilder};
-use serde_json::{Map, Value, json};
+use reqwest::Method;
+use serde_json::{Map, Value};
 
 use crate::Outcome;
 use crate::arguments::{RemoteOptions, SeriesCommand};
-use crate::remote::Remote;
-
-const JSON: (&str, &str) = ("content-type", "application/json");
+use crate::remote::{JSON, Remote, show};
 
 pub(crate) async fn run(command: SeriesCommand) -> Outcome {
     match command {
@@ -50,22 +48,6 @@ pub(crate) async fn run(command: SeriesCommand) -> Outcome {
             show(&remote, request, |_| format!("deleted {name}")).await
         }
     }
-}
-
-/// Asks, and prints the answer as JSON or as people read it.
-pub(crate) async fn show(
-    options: &RemoteOptions,
-    request: impl FnOnce(&Remote) -> RequestBuilder,
-    spell: impl FnOnce(&Value) -> String,
-) -> Outcome {
-    let remote = Remote::new(options)?;
-    let answer = remote.ask(request(&remote)).await?;
-    if options.json {
-        say!("{}", if answer.is_null() { json!({}) } else { answer });
-    } else {
-        say!("{}", spell(&answer));
-    }
-    Ok(())
 }
 
 /// Page after page, so that a list of any length is printed as it comes.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tickmark_engine::accounts::{Limits, Registry};
 use tickmark_server::line_protocol::Strings;
 use tickmark_server::{
-    AccessSettings, Bounds, JwtSettings, KeySource, Openness, Server, Settings, Statsd, WebhookReach,
+    AccessSettings, Bounds, Countries, JwtSettings, KeySource, Openness, Server, Settings, Statsd, WebhookReach,
 };
 use tickmark_store::{Account, Store};
 use tokio::net::TcpListener;
@@ -41,6 +41,8 @@ async fn serve_store(options: &ServeOptions, store: Arc<dyn Store>, shutdown: im
         bounds: bounds(&options.limits),
         access: AccessSettings { openness, jwt },
         cors_origins: options.cors_origins.iter().map(|origin| origin.0.clone()).collect(),
+        countries: countries(options)?,
+        audience_retention: (options.audience_days > 0).then(|| Duration::from_hours(24) * options.audience_days),
         webhooks: if options.private_webhooks { WebhookReach::Everywhere } else { WebhookReach::Public },
         line_strings: match options.line_strings {
             LineStrings::Count => Strings::Count,
@@ -54,6 +56,12 @@ async fn serve_store(options: &ServeOptions, store: Arc<dyn Store>, shutdown: im
     server.run(listener, shutdown).await;
     say!("stopped");
     Ok(())
+}
+
+fn countries(options: &ServeOptions) -> Outcome<Option<Arc<Countries>>> {
+    let Some(path) = &options.geoip else { return Ok(None) };
+    let countries = Countries::open(path).map_err(|error| format!("--geoip: {error}"))?;
+    Ok(Some(Arc::new(countries)))
 }
 
 /// There is no door to StatsD at all, so beyond loopback it takes the same word as a server without one.

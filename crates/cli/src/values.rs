@@ -6,10 +6,8 @@ use serde_json::{Map, Value};
 
 use crate::Outcome;
 use crate::arguments::{RangeOptions, RemoteOptions};
-use crate::remote::Remote;
-use crate::series::show;
+use crate::remote::{JSON, Remote, show};
 
-const JSON: (&str, &str) = ("content-type", "application/json");
 /// Intervals in a sparkline, the newest.
 const SPARKS_MAX: usize = 60;
 const SPARKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];

@@ -1,6 +1,7 @@
 //! Everything a capability can refuse or fail at.
 
 use crate::NameError;
+use crate::audience::AudienceError;
 use crate::calculations::CalculationError;
 use crate::series::SeriesError;
 
@@ -14,6 +15,8 @@ pub enum Error {
     Name(#[from] NameError),
     #[error(transparent)]
     Series(#[from] SeriesError),
+    #[error(transparent)]
+    Audience(#[from] AudienceError),
     #[error(transparent)]
     Calculation(#[from] CalculationError),
     #[error("there is no token {id:?} in this account; `GET /v1/tokens` lists those there are")]

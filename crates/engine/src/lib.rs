@@ -4,6 +4,7 @@
 //! that every rule can be tested at any time of day.
 
 pub mod accounts;
+pub mod audience;
 pub mod calculations;
 mod error;
 mod name;

@@ -8,6 +8,7 @@ pub(crate) fn now() -> Seconds {
     Seconds(since_1970().as_secs())
 }
 
+/// In milliseconds since 1970.
 pub(crate) fn now_ms() -> u64 {
     u64::try_from(since_1970().as_millis()).unwrap_or(u64::MAX)
 }

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use tickmark_engine::audience::Audience;
 use tickmark_engine::series::Catalog;
 use tickmark_store::Store;
 use tokio::sync::Semaphore;
 
 use crate::access::Access;
+use crate::countries::Countries;
 use crate::intake::Budget;
 use crate::live::Live;
 use crate::settings::{Bounds, Settings};
@@ -26,6 +28,7 @@ struct Shared {
     bodies: Budget,
     live: Live,
     series: Arc<Catalog>,
+    audience: Arc<Audience>,
     upkeep: Arc<Upkeep>,
     requests: Semaphore,
 }
@@ -37,6 +40,7 @@ impl Context {
             bodies: Budget::new(settings.bounds.bodies_bytes_max),
             live: Live::new(Arc::clone(&store), Arc::clone(&access), settings.bounds.listeners_max),
             series: Arc::new(Catalog::new(Arc::clone(&store))),
+            audience: Arc::new(Audience::new(Arc::clone(&store))),
             upkeep: Arc::new(Upkeep::new(Arc::clone(&store))),
             access,
             requests: Semaphore::new(settings.bounds.requests_max.min(Semaphore::MAX_PERMITS)),
@@ -72,6 +76,14 @@ impl Context {
 
     pub(crate) fn series(&self) -> &Arc<Catalog> {
         &self.shared.series
+    }
+
+    pub(crate) fn audience(&self) -> &Arc<Audience> {
+        &self.shared.audience
+    }
+
+    pub(crate) fn countries(&self) -> Option<&Countries> {
+        self.shared.settings.countries.as_deref()
     }
 
     /// Calculations, and what is done for them when nobody waits.

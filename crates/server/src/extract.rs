@@ -23,6 +23,14 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
     }
 }
 
+/// How many items a page of a list has.
+pub(crate) fn limit(text: Option<&str>) -> Result<u32> {
+    const DEFAULT: u32 = 100;
+    const MAX: u32 = 1_000;
+    let limit = text.map_or(Some(DEFAULT), |limit| limit.parse().ok()).filter(|limit| (1..=MAX).contains(limit));
+    limit.ok_or_else(|| Problem::new(Word::BadParameter, format!("`limit` is 1 to {MAX}.")))
+}
+
 /// The one parameter of the path, as a name.
 #[derive(Clone, Debug)]
 pub struct PathName(pub Name);

@@ -6,12 +6,12 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::access::{admin_only, by_method};
+use crate::access::{self, admin_only, by_method};
 use crate::context::Context;
 use crate::layers::{cors, observe, under_pressure};
 use crate::openapi;
 use crate::problem::{Problem, Word};
-use crate::routes::{calculations, docs, health, metrics, series, tokens, updates};
+use crate::routes::{audience, calculations, docs, health, metrics, series, tokens, updates};
 
 pub(crate) fn router(context: &Context) -> Router {
     let (routes, _) = assembled(context).split_for_parts();
@@ -28,6 +28,7 @@ pub(crate) fn assembled(context: &Context) -> OpenApiRouter<Context> {
     OpenApiRouter::with_openapi(openapi::frame())
         .merge(public())
         .merge(protected(admin()).route_layer(from_fn_with_state(context.clone(), admin_only)))
+        .merge(protected(heartbeats()).route_layer(from_fn_with_state(context.clone(), access::heartbeats)))
         .merge(protected(data()).route_layer(from_fn_with_state(context.clone(), by_method)))
         .layer(from_fn_with_state(context.clone(), under_pressure))
         .merge(always())
@@ -62,6 +63,32 @@ fn data() -> OpenApiRouter<Context> {
         .routes(routes!(calculations::show_rule, calculations::declare_rule, calculations::delete_rule))
         .routes(routes!(calculations::alerts))
         .routes(routes!(calculations::alerts_live))
+        .routes(routes!(audience::list))
+        .routes(routes!(audience::show, audience::declare, audience::delete))
+        .routes(routes!(audience::sessions))
+        .routes(routes!(audience::active))
+        .routes(routes!(audience::attended))
+        .routes(routes!(audience::peak))
+        .routes(routes!(audience::viewing))
+        .routes(routes!(audience::viewer))
+        .routes(routes!(audience::statistics_live))
+        .routes(routes!(audience::statistics))
+        .routes(routes!(audience::overview))
+        .routes(routes!(audience::live))
+        .routes(routes!(audience::session_active))
+        .routes(routes!(audience::session_attended))
+        .routes(routes!(audience::session_peak))
+        .routes(routes!(audience::session_viewing))
+        .routes(routes!(audience::session_viewer))
+        .routes(routes!(audience::session_statistics_live))
+        .routes(routes!(audience::session_statistics))
+        .routes(routes!(audience::session_overview))
+        .routes(routes!(audience::session_live))
+}
+
+/// What takes the scope `heartbeat`, or `write`.
+fn heartbeats() -> OpenApiRouter<Context> {
+    OpenApiRouter::new().routes(routes!(audience::count))
 }
 
 /// What takes the scope `admin`.
@@ -80,6 +107,7 @@ fn public() -> OpenApiRouter<Context> {
         .routes(routes!(docs::script))
         .routes(routes!(docs::style))
         .routes(routes!(docs::openapi))
+        .routes(routes!(audience::script))
 }
 
 /// What is answered however busy the server is.

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::measure::{self, Metered};
 use crate::settings::Settings;
 use crate::statsd::Statsd;
-use crate::{connection, router};
+use crate::{connection, router, tending};
 
 /// How often numbers are tidied that nobody has looked at.
 const UPKEEP: Duration = Duration::from_secs(5);
@@ -51,6 +51,7 @@ impl Server {
         let (stop, stopped) = watch::channel(false);
         let (stopped_too, reach) = (stopped.clone(), self.context.settings().webhooks);
         let statsd = self.statsd.map(|statsd| tokio::spawn(statsd.run(self.context.clone(), stopped)));
+        let tending = tokio::spawn(tending::tend(self.context.clone()));
         let calculations = tokio::spawn(Arc::clone(self.context.upkeep()).run(reach, stopped_too));
         connection::serve_all(listener, routes, bounds, shutdown, stopping).await;
         stop.send_replace(true);
@@ -58,6 +59,8 @@ impl Server {
             // It has a bound of its own for the last flush; a panic in it is in the log already.
             let _ = statsd.await;
         }
+        // Whatever it is at is whole or not at all.
+        tending.abort();
         // What it leaves is marked in the store.
         let _ = calculations.await;
         upkeep.abort();

@@ -1,11 +1,13 @@
 //! What a server can be told. Every bound it has is here, with its default.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tickmark_engine::accounts::{Limits, Scopes};
 use tickmark_store::Account;
 
+use crate::countries::Countries;
 use crate::line_protocol::Strings;
 
 const KIB: usize = 1_024;
@@ -18,6 +20,10 @@ pub struct Settings {
     pub access: AccessSettings,
     /// Origins whose pages may call this server; none by default.
     pub cors_origins: Vec<String>,
+    /// Where countries are looked up; nowhere by default.
+    pub countries: Option<Arc<Countries>>,
+    /// After how long heartbeats and what is known of single viewers go away; never, where it is none.
+    pub audience_retention: Option<Duration>,
     /// Where alerts may be posted to.
     pub webhooks: WebhookReach,
     /// What a text field of the line protocol does.

@@ -24,10 +24,10 @@ impl Serving {
     }
 
     /// The exit code, and what was printed: the answer, or why there is none.
-    pub(crate) fn run(&self, command_name: &str, arguments: &[&str]) -> (i32, String) {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tickmark"));
-        command.arg(command_name).args(arguments).env_clear().env("TICKMARK_SERVER", &self.url);
-        let output = command.output().unwrap();
+    pub(crate) fn run(&self, command: &str, arguments: &[&str]) -> (i32, String) {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_tickmark"));
+        program.arg(command).args(arguments).env_clear().env("TICKMARK_SERVER", &self.url);
+        let output = program.output().unwrap();
         let said = if output.status.success() { output.stdout } else { output.stderr };
         (output.status.code().unwrap(), String::from_utf8(said).unwrap().trim_end().to_owned())
     }

@@ -9,16 +9,19 @@ pub enum Scope {
     Write,
     /// Making and revoking tokens of the account.
     Admin,
+    /// Sending heartbeats, and nothing else: for tokens that a web page shows to everyone.
+    Heartbeat,
 }
 
 impl Scope {
-    pub const ALL: [Self; 3] = [Self::Read, Self::Write, Self::Admin];
+    pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Admin, Self::Heartbeat];
 
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Read => "read",
             Self::Write => "write",
             Self::Admin => "admin",
+            Self::Heartbeat => "heartbeat",
         }
     }
 
@@ -56,7 +59,7 @@ impl FromIterator<Scope> for Scopes {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a scope; allowed are read, write and admin, joined by commas")]
+#[error("{0:?} is not a scope; allowed are read, write, admin and heartbeat, joined by commas")]
 pub struct UnknownScope(String);
 
 impl FromStr for Scopes {

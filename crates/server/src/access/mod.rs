@@ -26,7 +26,7 @@ use limiter::Limiter;
 use open::OpenDoor;
 
 pub use identity::Identity;
-pub(crate) use layer::{admin_only, by_method};
+pub(crate) use layer::{AccessToken, admin_only, by_method, heartbeats};
 
 #[derive(Debug)]
 pub(crate) struct Access {
@@ -51,7 +51,12 @@ impl Access {
 
     /// Tells who sent these headers.
     pub(crate) async fn identify(&self, headers: &HeaderMap) -> Result<Identity> {
-        let identity = match bearer(headers)? {
+        self.identify_bearer(bearer(headers)?).await
+    }
+
+    /// Tells whose token this is, or who comes without one.
+    pub(crate) async fn identify_bearer(&self, text: Option<&str>) -> Result<Identity> {
+        let identity = match text {
             None => self.anonymous().await?,
             Some(text) if text.starts_with("tm_") => self.by_token(text).await?,
             Some(text) => match &self.jwt {

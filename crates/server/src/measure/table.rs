@@ -36,6 +36,8 @@ pub(super) const NUMBERS: &[Number] = &[
     number("tickmark_log_lines_dropped_total", Counter, &[], "Lines of the log dropped because nothing took them in time"),
     number("tickmark_jwks_fetches_total", Counter, &[], "Times the keys that sign tokens were asked for"),
     number("tickmark_jwks_failures_total", Counter, &[], "Times they could not be had"),
+    number("tickmark_heartbeats_total", Counter, &[], "Heartbeats taken"),
+    number("tickmark_heartbeats_purged_total", Counter, &[], "Viewers and viewing sessions forgotten because they were old"),
     number("tickmark_statsd_metrics_total", Counter, &[], "StatsD metrics taken"),
     number("tickmark_statsd_unparsed_total", Counter, &[], "StatsD lines that are no metric, or have a name that is refused"),
     number("tickmark_statsd_refused_series_total", Counter, &[], "Series of a StatsD flush that were refused"),

@@ -1,5 +1,6 @@
 //! Which word the errors of the layers below get. The one place where an error becomes a status.
 
+use tickmark_engine::audience::AudienceError;
 use tickmark_engine::calculations::CalculationError;
 use tickmark_engine::series::SeriesError;
 use tickmark_engine::{Error as EngineError, NameError};
@@ -14,6 +15,7 @@ impl From<EngineError> for Problem {
             EngineError::Store(error) => return error.into(),
             EngineError::Name(error) => return error.into(),
             EngineError::Series(error) => return error.into(),
+            EngineError::Audience(error) => return error.into(),
             EngineError::Calculation(error) => return error.into(),
             EngineError::BadToken(_) => Word::RuleBroken,
             EngineError::UnknownToken { .. } => Word::UnknownToken,
@@ -39,6 +41,31 @@ impl From<SeriesError> for Problem {
             SeriesError::HasData { .. } => Word::SeriesHasData,
             SeriesError::Declaration(_) => Word::BadDeclaration,
             SeriesError::Name(error) => return error.into(),
+        };
+        Self::new(word, error.to_string())
+    }
+}
+
+impl From<AudienceError> for Problem {
+    fn from(error: AudienceError) -> Self {
+        let word = match error {
+            AudienceError::UnknownEvent { .. } => Word::UnknownEvent,
+            AudienceError::UnknownSession { .. } => Word::UnknownSession,
+            AudienceError::UnknownViewer { .. } => Word::UnknownViewer,
+            AudienceError::Hash { .. } => Word::BadName,
+            AudienceError::User { .. } => Word::BadUser,
+            AudienceError::TooManyGroups { .. } => Word::TooManyGroups,
+            AudienceError::Group { .. } => Word::BadGroup,
+            AudienceError::Country { .. } => Word::BadCountry,
+            AudienceError::Future { .. } => Word::FutureHeartbeat,
+            AudienceError::TooManyHeartbeats => Word::TooManyHeartbeats,
+            AudienceError::TooManySessions { .. } => Word::TooManySessions,
+            AudienceError::TooManyLocations => Word::TooManyLocations,
+            AudienceError::Threshold { .. } => Word::RuleBroken,
+            AudienceError::HasHeartbeats { .. } => Word::EventHasHeartbeats,
+            AudienceError::FromAfterTo { .. } => Word::FromAfterTo,
+            AudienceError::TooManyRecords { .. } => Word::TooManyPoints,
+            AudienceError::Name(error) => return error.into(),
         };
         Self::new(word, error.to_string())
     }

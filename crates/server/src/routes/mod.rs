@@ -1,5 +1,6 @@
 //! The handlers, with their OpenAPI annotations beside them.
 
+pub(crate) mod audience;
 pub(crate) mod calculations;
 pub(crate) mod docs;
 pub(crate) mod health;

@@ -22,6 +22,7 @@ pub(crate) enum ScopeName {
     Read,
     Write,
     Admin,
+    Heartbeat,
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
@@ -174,6 +175,7 @@ impl From<ScopeName> for Scope {
             ScopeName::Read => Self::Read,
             ScopeName::Write => Self::Write,
             ScopeName::Admin => Self::Admin,
+            ScopeName::Heartbeat => Self::Heartbeat,
         }
     }
 }
@@ -184,6 +186,7 @@ impl From<Scope> for ScopeName {
             Scope::Read => Self::Read,
             Scope::Write => Self::Write,
             Scope::Admin => Self::Admin,
+            Scope::Heartbeat => Self::Heartbeat,
         }
     }
 }

@@ -121,6 +121,7 @@ async fn walk(server: &Running) {
     let owner = server.bearer(1, "read,write,admin").await;
     assert_eq!(owner.post("/v1/updates/secret", "").await.status, 202);
     assert_eq!(owner.post("/v1/series/secret/events", "{}").await.status, 200);
+    assert_eq!(owner.post("/v1/audience/secret/heartbeats", r#"{"user":"u1","session":"keynote"}"#).await.status, 200);
     let value = "{\"dimension\":\"d\",\"key\":\"k\",\"value\":1}";
     assert_eq!(owner.post("/v1/projects/secret/values", value).await.status, 200);
     let token_id = owner.get("/v1/tokens").await.json()["tokens"][0]["id"].as_str().unwrap().to_owned();
@@ -138,6 +139,7 @@ async fn walk(server: &Running) {
             }
             walked += 1;
             let filled = path.replace("{repo}", "secret").replace("{name}", "secret").replace("{id}", &token_id);
+            let filled = filled.replace("{event}", "secret").replace("{session}", "keynote").replace("{user}", "u1");
             let filled = filled.replace("{project}", "secret").replace("{dimension}", "d").replace("{key}", "k");
             let filled = filled.replace("{calculation}", "count").replace("{interval}", "days").replace("{rule}", "r");
             assert!(!filled.contains('{'), "say here what a parameter of {path} is");
@@ -161,6 +163,12 @@ async fn walk(server: &Running) {
     assert_eq!(everything.get("/v1/series/secret").await.status, 404, "found another account's series");
     assert!(everything.get("/v1/series").await.json()["series"].as_array().unwrap().is_empty());
     assert_eq!(owner.get("/v1/series/secret").await.status, 200, "the owner's series was deleted by a stranger");
+    assert_eq!(everything.get("/v1/audience/secret/viewers/u1").await.status, 404, "found another account's viewer");
+    assert_eq!(
+        owner.get("/v1/audience/secret/viewers/u1").await.status,
+        200,
+        "the owner's event was deleted by a stranger"
+    );
     assert_eq!(everything.get("/v1/projects/secret").await.status, 404, "found another account's project");
     assert!(everything.get("/v1/projects").await.json()["projects"].as_array().unwrap().is_empty());
     let key = owner.get("/v1/projects/secret/dimensions/d/keys/k").await;
@@ -173,5 +181,5 @@ async fn walk(server: &Running) {
 }
 
 fn is_public(path: &str) -> bool {
-    matches!(path, "/" | "/health" | "/ready" | "/openapi.json") || path.starts_with("/docs")
+    matches!(path, "/" | "/health" | "/ready" | "/openapi.json" | "/heartbeat.js") || path.starts_with("/docs")
 }

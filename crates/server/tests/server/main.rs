@@ -1,6 +1,7 @@
 //! The server as a client meets it: started on a free port, spoken to over TCP.
 
 mod access;
+mod audience;
 mod bodies;
 mod calculations;
 mod client;

@@ -12,13 +12,10 @@ use super::counting::plan;
 use super::path::{SeriesNameText, SeriesPath};
 use crate::access::Identity;
 use crate::context::Context;
-use crate::extract::Query;
+use crate::extract::{Query, limit};
 use crate::intake::{Body, whole};
 use crate::once::{self, Answer, Once, Written};
 use crate::problem::{Problem, ProblemBody, Result, Word};
-
-const LIMIT_DEFAULT: u32 = 100;
-const LIMIT_MAX: u32 = 1_000;
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -119,9 +116,7 @@ pub(crate) async fn list(
     identity: Identity,
     Query(query): Query<ListQuery>,
 ) -> Result<Json<SeriesList>> {
-    let limit = query.limit.as_deref().map_or(Some(LIMIT_DEFAULT), |limit| limit.parse().ok());
-    let limit = limit.filter(|limit| (1..=LIMIT_MAX).contains(limit));
-    let limit = limit.ok_or_else(|| Problem::new(Word::BadParameter, format!("`limit` is 1 to {LIMIT_MAX}.")))?;
+    let limit = limit(query.limit.as_deref())?;
     let page = context.series().list(identity.account, &query.prefix, query.after.as_deref(), limit).await?;
     let series = page.series.iter().map(|listing| SeriesView::of(&listing.name, &listing.declaration)).collect();
     Ok(Json(SeriesList { series, next: page.next.map(|name| name.to_string()) }))

@@ -74,7 +74,7 @@ pub(super) fn tally(body: &Body, series: Option<&str>, now: i64) -> Result<Tally
             (Some(member), None) => What::Member(member),
             (None, n) => What::Count(n.map_or(Number::Int(1), |Amount(number)| number)),
         };
-        let event = Event { at: item.at.map_or(now, |When(at)| at), what, number: number(place) };
+        let event = Event { at: item.at.map_or(now, |When(at)| at.as_seconds()), what, number: number(place) };
         let slot = tally.slot(name).map_err(|error| Problem::from(error).at(place))?;
         tally.add(slot, event).map_err(|error| Problem::from(error).at(place))
     })?;

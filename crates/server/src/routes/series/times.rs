@@ -9,9 +9,9 @@ use utoipa::ToSchema;
 use crate::clock;
 use crate::problem::{Problem, Result, Word};
 
-/// When an event was, in whole seconds: no bucket is shorter.
+/// When something was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct When(pub(super) i64);
+pub(crate) struct When(pub(crate) Timestamp);
 
 impl<'de> Deserialize<'de> for When {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -30,7 +30,8 @@ impl Visitor<'_> for Any {
 
     fn visit_u64<E: Error>(self, seconds: u64) -> Result<When, E> {
         let in_range = i64::try_from(seconds).ok().filter(|seconds| *seconds <= Timestamp::MAX.as_seconds());
-        in_range.map(When).ok_or_else(|| E::custom(tickmark_stats::TimeError::OutOfRange))
+        let at = in_range.map(|seconds| When(Timestamp::from_micros(seconds * 1_000_000)));
+        at.ok_or_else(|| E::custom(tickmark_stats::TimeError::OutOfRange))
     }
 
     fn visit_i64<E: Error>(self, _: i64) -> Result<When, E> {
@@ -39,18 +40,18 @@ impl Visitor<'_> for Any {
     }
 
     fn visit_f64<E: Error>(self, seconds: f64) -> Result<When, E> {
-        Timestamp::from_epoch_seconds(seconds).map(|at| When(at.as_seconds())).map_err(E::custom)
+        Timestamp::from_epoch_seconds(seconds).map(When).map_err(E::custom)
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<When, E> {
-        text.parse::<Timestamp>().map(|at| When(at.as_seconds())).map_err(E::custom)
+        text.parse::<Timestamp>().map(When).map_err(E::custom)
     }
 }
 
 /// A time as the OpenAPI document has it: epoch seconds. The other spellings are in words.
 #[derive(Debug, ToSchema)]
 #[schema(value_type = String, pattern = r"^(0|[1-9][0-9]{0,10})(\.[0-9]{1,6})?$")]
-pub(super) struct TimeText(#[expect(dead_code, reason = "only its schema is of use")] String);
+pub(crate) struct TimeText(#[expect(dead_code, reason = "only its schema is of use")] String);
 
 /// Now, in whole seconds.
 pub(crate) fn now() -> i64 {
@@ -58,7 +59,7 @@ pub(crate) fn now() -> i64 {
 }
 
 /// An end of a range, as a parameter.
-pub(super) fn parameter(name: &str, text: &str) -> Result<i64> {
+pub(crate) fn parameter(name: &str, text: &str) -> Result<i64> {
     let at =
         text.parse::<Timestamp>().map_err(|error| Problem::new(Word::BadParameter, format!("`{name}`: {error}.")))?;
     Ok(at.as_seconds())
@@ -89,7 +90,7 @@ mod tests {
             ("\"yesterday\"", None),
             ("[]", None),
         ] {
-            assert_eq!(serde_json::from_str::<When>(json).ok().map(|when| when.0), expected, "{json}");
+            assert_eq!(serde_json::from_str::<When>(json).ok().map(|when| when.0.as_seconds()), expected, "{json}");
         }
     }
 }

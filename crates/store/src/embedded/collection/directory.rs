@@ -1,7 +1,7 @@
 //! Which page covers which keys.
 //!
-//! A page covers the keys from its fence up to the next fence; the first of all also covers what lies below its own.
-//! Fences stand in chunks, each a record of its own, so that a change to one page of a huge collection does not rewrite
+//! A page covers the keys from its fence up to the next fence; the first fence is empty, so that every key is covered. A page
+//! never holds a key below its fence, else the pages that it is split into would be out of order. Fences stand in chunks, each a record of its own, so that a change to one page of a huge collection does not rewrite
 //! the whole directory.
 
 use std::ops::Bound;
@@ -167,19 +167,26 @@ impl Directory {
         }
     }
 
-    /// Drops an empty page; joins a nearly empty one with the next.
+    /// Joins a nearly empty page with the next; drops an empty one, if one before it then covers its keys.
     pub(super) fn join_if_sparse(&mut self, family: Family, place: Place) {
-        let chunk = &mut self.chunks[place.chunk];
-        if chunk.leaves[place.leaf].count == 0 {
+        let chunk = &self.chunks[place.chunk];
+        let leaf = &chunk.leaves[place.leaf];
+        if leaf.count == 0 && place.leaf > 0 {
             self.drop_leaf(family, place.chunk, place.leaf);
-            return;
-        }
-        let [leaf, next, ..] = &chunk.leaves[place.leaf..] else { return };
-        let (Some(page), Some(after)) = (&leaf.page, &next.page) else { return };
-        if page.fits_with(after) {
+        } else if leaf.count == 0 && chunk.leaves.len() == 1 && place.chunk > 0 {
+            self.drop_chunk(family, place.chunk);
+        } else if let (Some(page), Some(Leaf { page: Some(after), .. })) =
+            (&leaf.page, chunk.leaves.get(place.leaf + 1))
+            && page.fits_with(after)
+        {
             let after = Arc::clone(after);
             self.drop_leaf(family, place.chunk, place.leaf + 1);
             self.change(place, |page| page.append(&after));
+        }
+        if let [Chunk { leaves, count: 0, .. }] = &self.chunks[..]
+            && leaves.len() == 1
+        {
+            self.drop_chunk(family, 0);
         }
     }
 
@@ -191,10 +198,13 @@ impl Directory {
         self.bytes -= leaf.bytes();
         self.dirty_bytes -= leaf.dirty_bytes();
         self.gone.push((family.pages, leaf.fence));
-        if chunk.leaves.is_empty() {
-            let chunk = self.chunks.remove(chunk_at);
-            self.gone.push((family.chunks, chunk.fence));
-        }
+    }
+
+    /// Drops a chunk with its one page.
+    fn drop_chunk(&mut self, family: Family, chunk_at: usize) {
+        self.drop_leaf(family, chunk_at, 0);
+        let chunk = self.chunks.remove(chunk_at);
+        self.gone.push((family.chunks, chunk.fence));
     }
 
     /// Everything that differs from the records. Pages stay shared with the checkpoint until they change again.

@@ -347,6 +347,26 @@ mod tests {
         assert_eq!(pair.large.bytes(), 0);
     }
 
+    /// What lies below the first page, or between two chunks, finds its place again after pages there were dropped.
+    #[test]
+    fn ranges_that_were_emptied_are_filled_again() {
+        let mut rng = fastrand::Rng::with_seed(2);
+        let mut pair = Pair { large: Large::new(5), model: BTreeMap::new(), records: Records::in_memory() };
+        let member = |number: u32| format!("{number:0100}");
+        for _ in 0..6 {
+            (0..20_000).for_each(|number| pair.put(&member(number), f64::from(number % 1_000)));
+            let (from, to) = (rng.u32(..10_000), rng.u32(10_000..20_000));
+            let emptied = if rng.bool() { 0..to } else { from..to };
+            emptied.clone().for_each(|number| pair.remove(&member(number)));
+            for _ in 0..5_000 {
+                pair.put(&member(rng.u32(emptied.clone())), f64::from(rng.u32(..1_000)));
+            }
+            pair.checkpoint();
+            pair.large = Large::stored(5, pair.large.len());
+            pair.check(&mut rng);
+        }
+    }
+
     #[test]
     fn pages_that_a_checkpoint_is_writing_stay() {
         let mut pair = Pair { large: Large::new(1), model: BTreeMap::new(), records: Records::in_memory() };

@@ -1,0 +1,153 @@
+//! The median duration of viewing sessions, exactly.
+//!
+//! Durations of sessions under way change with every heartbeat, so keeping them in order would cost each heartbeat as much
+//! again. The median is therefore worked out when it is asked for, from everyone's record, and remembered for as long as the
+//! totals are the same; for a large audience, where that takes a while, for some seconds even when they are not.
+
+use std::sync::{Mutex, PoisonError};
+
+use foldhash::fast::RandomState;
+use hashbrown::{HashMap, HashSet};
+use tickmark_store::{Account, Atom, Query, Reply};
+
+use super::label::Labels;
+use super::planning::whole_ms;
+use super::reading::Viewing;
+use super::registry::{Audience, Known};
+use super::{Scope, record};
+use crate::Result;
+
+/// Up to so many viewing sessions, the median is always of now.
+const FRESH_SESSIONS_MAX: u64 = 20_000;
+/// Above that it is at most so old.
+const REUSED_MS: i64 = 10_000;
+/// Medians remembered. When there are more, all are forgotten.
+const REMEMBERED_MAX: usize = 1_000;
+const PAGE: u32 = 10_000;
+
+#[derive(Debug, Default)]
+pub(super) struct Medians {
+    remembered: Mutex<HashMap<(Account, Scope), Remembered, RandomState>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Remembered {
+    at_ms: i64,
+    of: Viewing,
+}
+
+impl Audience {
+    pub(super) async fn median_ms(
+        &self,
+        account: Account,
+        scope: &Scope,
+        known: &Known,
+        viewing: &Viewing,
+        now_ms: i64,
+    ) -> Result<Option<f64>> {
+        let name = (account, scope.clone());
+        let old = self.medians.remembered.lock().unwrap_or_else(PoisonError::into_inner).get(&name).copied();
+        if let Some(old) = old {
+            let totals = |viewing: &Viewing| (viewing.viewing_sessions, viewing.duration_ms);
+            let is_large = viewing.viewing_sessions > FRESH_SESSIONS_MAX;
+            let is_recent = (0..REUSED_MS).contains(&(now_ms - old.at_ms));
+            if totals(&old.of) == totals(viewing) || (is_large && is_recent) {
+                return Ok(old.of.median_ms);
+            }
+        }
+        let mut durations = self.durations(account, known).await?;
+        let median_ms = middle(&mut durations);
+        let mut remembered = self.medians.remembered.lock().unwrap_or_else(PoisonError::into_inner);
+        if remembered.len() >= REMEMBERED_MAX {
+            remembered.clear();
+        }
+        remembered.insert(name, Remembered { at_ms: now_ms, of: Viewing { median_ms, ..*viewing } });
+        Ok(median_ms)
+    }
+
+    /// Every viewing session's duration, and how many have it.
+    async fn durations(&self, account: Account, known: &Known) -> Result<Vec<(i64, u64)>> {
+        let mut durations = Vec::new();
+        let mut labels = Labels::default();
+        // A scan may show somebody twice.
+        let mut shown: HashSet<Atom, RandomState> = HashSet::default();
+        let mut cursor = None;
+        loop {
+            let query = Query::HashScan { key: known.keys.statistics(), cursor, limit: PAGE };
+            let (fields, next_cursor) = field_page(self.one(account, query).await?)?;
+            let fields: Vec<_> = fields.into_iter().filter(|(user, _)| shown.insert(user.clone())).collect();
+            let members = fields.iter().map(|(user, _)| user.clone()).collect();
+            let scores =
+                self.one(account, Query::SortedScores { key: known.keys.heartbeat(), members }).await?.scores()?;
+            for ((_, text), last_ms) in fields.into_iter().zip(scores) {
+                let viewer = last_ms.and_then(|last_ms| record::read(&text, whole_ms(last_ms), &mut labels));
+                let stretches = viewer.iter().flat_map(|viewer| &viewer.stretches);
+                durations.extend(stretches.map(|stretch| (stretch.end_ms - stretch.start_ms, 1)));
+            }
+            cursor = next_cursor;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        let mut purged: HashMap<i64, u64, RandomState> = HashMap::default();
+        loop {
+            let query = Query::HashScan { key: known.keys.purged(), cursor, limit: PAGE };
+            let (fields, next_cursor) = field_page(self.one(account, query).await?)?;
+            purged.extend(
+                fields
+                    .iter()
+                    .filter_map(|(duration, count)| Some((duration.as_int()?, u64::try_from(count.as_int()?).ok()?))),
+            );
+            cursor = next_cursor;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        durations.extend(purged);
+        Ok(durations)
+    }
+}
+
+type FieldPage = (Vec<(Atom, Atom)>, Option<tickmark_store::Cursor>);
+
+fn field_page(reply: Reply) -> Result<FieldPage> {
+    match reply {
+        Reply::FieldPage { fields, next } => Ok((fields, next)),
+        other => Err(tickmark_store::Error::Shape { wanted: "FieldPage", got: format!("{other:?}") }.into()),
+    }
+}
+
+/// The median of values that occur so many times each: of an even number, the mean of the two in the middle.
+fn middle(durations: &mut [(i64, u64)]) -> Option<f64> {
+    durations.sort_unstable();
+    let total: u64 = durations.iter().map(|(_, count)| count).sum();
+    let nth = |rank: u64| {
+        let mut seen = 0;
+        durations.iter().find(|(_, count)| {
+            seen += count;
+            seen > rank
+        })
+    };
+    let (low, high) = (nth(total.checked_sub(1)? / 2)?.0, nth(total / 2)?.0);
+    Some(f64::midpoint(low as f64, high as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians() {
+        for (durations, expected) in [
+            (vec![], None),
+            (vec![(5, 1)], Some(5.0)),
+            (vec![(5, 1), (1, 1)], Some(3.0)),
+            (vec![(5, 1), (1, 1), (9, 1)], Some(5.0)),
+            (vec![(5, 3), (1, 1)], Some(5.0)),
+            (vec![(5, 1), (1, 3)], Some(1.0)),
+            (vec![(5, 2), (1, 2)], Some(3.0)),
+        ] {
+            assert_eq!(middle(&mut durations.clone()), expected, "{durations:?}");
+        }
+    }
+}

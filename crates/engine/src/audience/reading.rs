@@ -1,0 +1,112 @@
+//! What is asked about viewers: who came, how long they watched, and one viewer's history.
+
+use std::ops::Bound;
+
+use tickmark_store::{Account, Atom, Cursor, Query, Reply, ScoreRange};
+
+use super::label::{self, Labels};
+use super::planning::whole_ms;
+use super::registry::{Audience, next};
+use super::sums::{DURATION_MS, SESSIONS};
+use super::{AudienceError, Scope, Stretch, name, record};
+use crate::Result;
+
+/// How long viewers watched.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Viewing {
+    pub viewers: u64,
+    pub viewing_sessions: u64,
+    pub duration_ms: u64,
+    /// Of the durations of viewing sessions; none where there are none.
+    pub median_ms: Option<f64>,
+}
+
+/// What is known of a viewer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    pub first_ms: i64,
+    pub last_ms: i64,
+    pub is_active: bool,
+    pub location: String,
+    pub country: Option<String>,
+    pub groups: Vec<String>,
+    /// In order; the last is the latest.
+    pub viewing_sessions: Vec<Stretch>,
+}
+
+impl Audience {
+    /// How many were last seen within another time than the threshold.
+    pub async fn active_within(&self, account: Account, scope: &Scope, within_ms: i64, now_ms: i64) -> Result<u64> {
+        let known = self.known(account, scope).await?;
+        if within_ms == known.threshold_ms {
+            return self.active(account, scope, now_ms).await;
+        }
+        let range =
+            ScoreRange { from: Bound::Included((now_ms - within_ms) as f64), to: Bound::Included(now_ms as f64) };
+        Ok(self.one(account, Query::SortedCount { key: known.keys.heartbeat(), range }).await?.count()?)
+    }
+
+    /// How many were ever seen.
+    pub async fn attended(&self, account: Account, scope: &Scope) -> Result<u64> {
+        let known = self.known(account, scope).await?;
+        Ok(self.one(account, Query::SetLen { key: known.keys.attended() }).await?.count()?)
+    }
+
+    /// Who was ever seen: about so many of them, in no order, and where to go on.
+    pub async fn attendees(
+        &self,
+        account: Account,
+        scope: &Scope,
+        cursor: Option<Cursor>,
+        limit: u32,
+    ) -> Result<(Vec<String>, Option<Cursor>)> {
+        let known = self.known(account, scope).await?;
+        match self.one(account, Query::SetScan { key: known.keys.attended(), cursor, limit }).await? {
+            Reply::MemberPage { members, next } => {
+                let users = members.iter().filter_map(|member| Some(member.as_str()?.into_owned()));
+                Ok((users.collect(), next))
+            }
+            other => Err(tickmark_store::Error::Shape { wanted: "MemberPage", got: format!("{other:?}") }.into()),
+        }
+    }
+
+    pub async fn viewing(&self, account: Account, scope: &Scope, now_ms: i64) -> Result<Viewing> {
+        let known = self.known(account, scope).await?;
+        let fields = [SESSIONS, DURATION_MS].map(Atom::from).to_vec();
+        let queries =
+            vec![Query::SetLen { key: known.keys.attended() }, Query::HashGetMany { key: known.keys.totals(), fields }];
+        let mut replies = self.store.read(account, queries).await?.into_iter();
+        let viewers = next(&mut replies)?.count()?;
+        let totals = next(&mut replies)?.values()?;
+        let total = |index: usize| totals.get(index).and_then(|total| total.as_ref()?.as_int()).unwrap_or(0);
+        let [viewing_sessions, duration_ms] = [0, 1].map(|index| u64::try_from(total(index)).unwrap_or(0));
+        let mut viewing = Viewing { viewers, viewing_sessions, duration_ms, median_ms: None };
+        viewing.median_ms = self.median_ms(account, scope, &known, &viewing, now_ms).await?;
+        Ok(viewing)
+    }
+
+    pub async fn viewer(&self, account: Account, scope: &Scope, user: &str, now_ms: i64) -> Result<Seen> {
+        name::check_user(user)?;
+        let known = self.known(account, scope).await?;
+        let queries = vec![
+            Query::SortedScores { key: known.keys.heartbeat(), members: vec![Atom::from(user)] },
+            Query::HashGet { key: known.keys.statistics(), field: Atom::from(user) },
+        ];
+        let mut replies = self.store.read(account, queries).await?.into_iter();
+        let last_ms = next(&mut replies)?.scores()?.into_iter().flatten().next();
+        let record = next(&mut replies)?.value()?;
+        let mut labels = Labels::default();
+        let viewer = last_ms.zip(record).and_then(|(last, record)| record::read(&record, whole_ms(last), &mut labels));
+        let viewer = viewer.ok_or_else(|| AudienceError::UnknownViewer { user: user.to_owned() })?;
+        let text = labels.text(viewer.label);
+        Ok(Seen {
+            first_ms: viewer.first_ms,
+            last_ms: viewer.last_ms(),
+            is_active: viewer.is_active(now_ms, known.threshold_ms),
+            location: label::location(text).to_owned(),
+            country: label::country(text).map(str::to_owned),
+            groups: label::groups(text).map(str::to_owned).collect(),
+            viewing_sessions: viewer.stretches,
+        })
+    }
+}

@@ -1,0 +1,182 @@
+//! A request's heartbeats: checked one by one, then put in order by scope, viewer and time.
+//!
+//! Users, sessions and labels are numbered, so that a heartbeat is a few numbers and a million of them need no allocation
+//! each.
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+use tickmark_store::Atom;
+
+use super::label::{self, Labels};
+use super::viewer::Beat;
+use super::{AudienceError, AudienceName, name};
+
+/// Heartbeats in one request: what comes of them fits one batch of a store.
+pub const HEARTBEATS_MAX: usize = 100_000;
+/// How far ahead a viewer's clock may be.
+pub const AHEAD_MS_MAX: i64 = 300_000;
+
+/// A heartbeat as it was sent.
+#[derive(Debug, Default)]
+pub struct Heartbeat<'a> {
+    pub user: &'a str,
+    pub session: Option<&'a str>,
+    pub location: Option<&'a str>,
+    pub country: Option<&'a str>,
+    pub groups: Vec<&'a str>,
+    pub at_ms: i64,
+}
+
+/// The heartbeats of a request.
+#[derive(Debug)]
+pub struct Roll {
+    now_ms: i64,
+    pub(super) users: Vec<Atom>,
+    pub(super) sessions: Vec<AudienceName>,
+    pub(super) labels: Labels,
+    beats: Vec<Entry>,
+    user_numbers: HashMap<Box<str>, u32, RandomState>,
+    session_numbers: HashMap<Box<str>, u32, RandomState>,
+    scratch: String,
+}
+
+/// Ordered as heartbeats are taken: the one that came first at an instant comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry {
+    /// The number of the session; 0 is the event itself.
+    scope: u32,
+    user: u32,
+    at_ms: i64,
+    order: u32,
+    label: u32,
+}
+
+/// The heartbeats of one scope: of each user in order of time.
+#[derive(Debug)]
+pub(super) struct Attendance<'a> {
+    /// None for the event itself.
+    pub(super) session: Option<&'a AudienceName>,
+    beats: Vec<Beat>,
+    /// Each user, and where their heartbeats end.
+    users: Vec<(&'a Atom, usize)>,
+}
+
+impl<'a> Attendance<'a> {
+    pub(super) fn users(&self) -> impl Iterator<Item = &'a Atom> {
+        self.users.iter().map(|(user, _)| *user)
+    }
+
+    /// Each user with their heartbeats.
+    pub(super) fn viewers(&self) -> impl Iterator<Item = (&'a Atom, &[Beat])> {
+        let mut start = 0;
+        self.users.iter().map(move |(user, end)| (*user, &self.beats[std::mem::replace(&mut start, *end)..*end]))
+    }
+}
+
+fn attendance<'a>(session: Option<&'a AudienceName>, entries: &[Entry], users: &[&'a Atom]) -> Attendance<'a> {
+    let beats = entries.iter().map(|entry| Beat { at_ms: entry.at_ms, label: entry.label }).collect();
+    let mut end = 0;
+    let users = entries.chunk_by(|a, b| a.user == b.user).map(|of_user| {
+        end += of_user.len();
+        (users[of_user[0].user as usize], end)
+    });
+    Attendance { session, beats, users: users.collect() }
+}
+
+impl Roll {
+    pub fn new(now_ms: i64) -> Self {
+        Self {
+            now_ms,
+            users: Vec::new(),
+            sessions: Vec::new(),
+            labels: Labels::default(),
+            beats: Vec::new(),
+            user_numbers: HashMap::default(),
+            session_numbers: HashMap::default(),
+            scratch: String::new(),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.beats.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.beats.is_empty()
+    }
+
+    pub fn now_ms(&self) -> i64 {
+        self.now_ms
+    }
+
+    pub fn add(&mut self, mut heartbeat: Heartbeat<'_>) -> Result<(), AudienceError> {
+        if self.beats.len() >= HEARTBEATS_MAX {
+            return Err(AudienceError::TooManyHeartbeats);
+        }
+        let ahead_ms = heartbeat.at_ms.saturating_sub(self.now_ms);
+        if ahead_ms > AHEAD_MS_MAX {
+            return Err(AudienceError::Future { ahead_ms, max_ms: AHEAD_MS_MAX });
+        }
+        self.scratch.clear();
+        label::write(&mut self.scratch, heartbeat.location, heartbeat.country, &mut heartbeat.groups)?;
+        let label = self.labels.number(&self.scratch);
+        let scope = match heartbeat.session {
+            Some(session) => self.session(session)?,
+            None => 0,
+        };
+        let user = self.user(heartbeat.user)?;
+        let order = u32::try_from(self.beats.len()).unwrap_or(u32::MAX);
+        self.beats.push(Entry { scope, user, at_ms: heartbeat.at_ms, order, label });
+        Ok(())
+    }
+
+    /// Whom each scope saw: first the event, which sees everyone, then its sessions. Users are in the order of their bytes,
+    /// because a store finds the next one beside the last.
+    pub(super) fn by_scope(&self) -> Vec<Attendance<'_>> {
+        let (sorted, ranks) = self.ranked();
+        let ranked = |entry: &Entry| Entry { user: ranks[entry.user as usize], ..*entry };
+        let mut of_event: Vec<Entry> = self.beats.iter().map(|entry| Entry { scope: 0, ..ranked(entry) }).collect();
+        let mut of_sessions: Vec<Entry> = self.beats.iter().filter(|entry| entry.scope != 0).map(ranked).collect();
+        of_event.sort_unstable();
+        of_sessions.sort_unstable();
+        let mut scopes = vec![attendance(None, &of_event, &sorted)];
+        for entries in of_sessions.chunk_by(|a, b| a.scope == b.scope) {
+            let session = entries.first().and_then(|entry| self.sessions.get(entry.scope as usize - 1));
+            scopes.push(attendance(session, entries, &sorted));
+        }
+        scopes
+    }
+
+    /// The users in the order of their bytes, and the place of each.
+    fn ranked(&self) -> (Vec<&Atom>, Vec<u32>) {
+        let count = u32::try_from(self.users.len()).unwrap_or(u32::MAX);
+        let mut order: Vec<u32> = (0..count).collect();
+        order.sort_by_cached_key(|number| self.users[*number as usize].as_bytes().into_owned());
+        let mut ranks = vec![0; self.users.len()];
+        for (rank, number) in (0..).zip(&order) {
+            ranks[*number as usize] = rank;
+        }
+        (order.into_iter().map(|number| &self.users[number as usize]).collect(), ranks)
+    }
+
+    fn user(&mut self, user: &str) -> Result<u32, AudienceError> {
+        if let Some(number) = self.user_numbers.get(user) {
+            return Ok(*number);
+        }
+        name::check_user(user)?;
+        let number = u32::try_from(self.users.len()).unwrap_or(u32::MAX);
+        self.users.push(Atom::from(user));
+        self.user_numbers.insert(user.into(), number);
+        Ok(number)
+    }
+
+    fn session(&mut self, session: &str) -> Result<u32, AudienceError> {
+        if let Some(number) = self.session_numbers.get(session) {
+            return Ok(*number);
+        }
+        self.sessions.push(AudienceName::parse(session)?);
+        let number = u32::try_from(self.sessions.len()).unwrap_or(u32::MAX);
+        self.session_numbers.insert(session.into(), number);
+        Ok(number)
+    }
+}

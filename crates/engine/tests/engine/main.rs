@@ -1,0 +1,4 @@
+//! The capabilities on every kind of store, driven by a simulated clock.
+
+mod audience;
+mod stores;
