@@ -24,7 +24,9 @@ pub(crate) async fn dump(store: &Arc<dyn Store>) -> BTreeMap<Key, Reply> {
         let page = store.scan(Account(0), Key::from(""), cursor, 1_000).await.unwrap();
         for key in page.keys {
             let kind = store.read(Account(0), vec![Query::Kind { key: key.clone() }]).await.unwrap().remove(0);
-            let query = match kind.kind().unwrap().unwrap() {
+            // Gone since the scan saw it.
+            let Some(kind) = kind.kind().unwrap() else { continue };
+            let query = match kind {
                 Kind::String => Query::Get { key: key.clone() },
                 Kind::Hash => Query::HashAll { key: key.clone() },
                 Kind::SortedSet => {
