@@ -12,7 +12,7 @@ use crate::program::Program;
 
 const EVENTS: usize = 1_000_000;
 const MEMBERS: u32 = 200_000;
-const REQUESTS: usize = 50;
+const REQUESTS: usize = 100;
 const CLIENTS: usize = 2;
 
 pub fn run() {
@@ -33,7 +33,7 @@ fn events() -> impl Iterator<Item = (u64, u32)> {
 
 fn tickmark() -> (Duration, usize) {
     let directory = crate::store::directory();
-    let program = Program::serve(&directory.path().join("store"), &["--memory", "112MiB"]);
+    let program = Program::serve(&directory.path().join("store"), &["--memory", "96MiB"]);
     let mut bodies = vec![String::new(); REQUESTS];
     for (number, (at, member)) in events().enumerate() {
         let _ = writeln!(bodies[number * REQUESTS / EVENTS], "{{\"at\":{at},\"member\":\"user:{member}\"}}");

@@ -28,7 +28,7 @@ use super::records::Records;
 use crate::{Atom, Cursor, Result};
 
 /// A collection with more bytes in memory, or more elements than [`Payload::SMALL_ELEMENTS_MAX`], is kept in pages.
-pub(crate) const SMALL_BYTES_MAX: usize = 128 * 1_024;
+pub(crate) const SMALL_BYTES_MAX: usize = 32 * 1_024;
 
 #[derive(Clone, Debug)]
 pub(crate) enum Collection<V> {
