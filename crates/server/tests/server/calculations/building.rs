@@ -130,9 +130,8 @@ async fn finished(server: &Running) {
     .await;
 }
 
-/// The size that the contract names. Run with `--run-ignored all`; it takes about a minute in a build for tests.
+/// The size that the contract names.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "takes a minute"]
 async fn a_million_values() {
     let folder = tempfile::tempdir().unwrap();
     let store: Arc<dyn Store> = super::on_disk(&folder);
