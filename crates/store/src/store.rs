@@ -45,6 +45,9 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         Placement::Together
     }
 
+    /// Whether others read and write the same keys. Where nobody else can, what only they would read need not be kept.
+    fn is_shared(&self) -> bool;
+
     /// One reply an operation, in order.
     async fn commit(&self, account: Account, batch: Batch) -> Result<Vec<Reply>>;
 

@@ -105,9 +105,19 @@ impl ScopeKeys {
         Key::from(format!("{}#{location}#ViewingSessionEnd", self.place))
     }
 
-    /// When viewing sessions began: a sorted set of `user` for the latest, `user#START` for those before.
-    pub(super) fn starts(&self) -> Key {
-        self.own("starts")
+    /// How many viewing sessions began in each second and at each millisecond of a stretch of five minutes: a hash.
+    pub(super) fn joins(&self, stretch: i64) -> Key {
+        Key::from(format!("{TAG}:joins:{}:{stretch}", self.place))
+    }
+
+    /// The stretches in which viewing sessions began: a sorted set.
+    pub(super) fn stretches(&self) -> Key {
+        self.own("stretches")
+    }
+
+    /// Who began to watch later than it was, by their own clock: a sorted set of users by that time.
+    pub(super) fn ahead(&self) -> Key {
+        self.own("ahead")
     }
 
     /// When viewing sessions before the latest ended: a sorted set of `user#START`.

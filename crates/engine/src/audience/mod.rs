@@ -11,6 +11,7 @@
 //! What a viewer's heartbeat rests on is guarded by when they were last seen, so writers of different viewers never meet.
 
 mod error;
+mod joins;
 mod keys;
 mod label;
 mod median;

@@ -1,45 +1,53 @@
 //! The most viewers active at one instant.
 //!
 //! Adding heartbeats only ever adds time in which someone is active, so no instant's number falls, and the peak can only be
-//! exceeded where something was added. Writers note those stretches of five minutes. How many are active at an instant is
-//! the number of viewing sessions that began by then, less those that ended more than the threshold before: two ranks in
-//! sorted sets, at any instant of the past. It rises only where viewing sessions begin. So a stretch is looked into only if
-//! those active at its start and those who joined in it would together exceed what is known; else it is halved, or left out.
+//! exceeded where something was added. Writers note those stretches of five minutes. How many are active at the first
+//! instant of a stretch is in its record; from there on the number rises where viewing sessions begin, which is counted by
+//! second and millisecond (`joins.rs`), and falls where they stop making their viewer active, which is a rank in a sorted
+//! set. So a stretch is looked into only if those active at its start and those who joined in it would together exceed what is
+//! known; else it is left out. It is halved until a second is left, and of that each instant at which somebody joined is
+//! looked at.
 
 use std::ops::Bound;
 
-use tickmark_store::{Account, Atom, Batch, Error as StoreError, Guard, Op, Order, Query, Reply, ScoreRange};
+use tickmark_store::{Account, Atom, Batch, Error as StoreError, Guard, Op, Query, Reply, ScoreRange};
 
+use super::joins::{Joins, SECONDS};
 use super::registry::{Audience, Known, next};
 use super::statistics::RECORD_MS;
-use super::writing::whole_ms;
+use super::sums::VIEWERS;
 use super::{Peak, Scope};
 use crate::Result;
 
-/// Starts, and ends, that are read to look at every instant of a stretch.
-const DETAIL: u64 = 512;
 /// Stretches measured in one read.
-const PAGE: usize = 1_000;
+const PAGE: usize = 50;
+/// Times that a reader starts over because something was added while it looked.
+const ATTEMPTS: usize = 3;
 
 /// Fields of the hash of totals.
 const PEAK: &str = "peak";
 const PEAK_AT: &str = "peak_at";
+/// What ended before then may be forgotten.
+pub(super) const FORGOTTEN: &str = "forgotten_before";
 
-/// From one instant to before another, and what happens in between.
-#[derive(Clone, Copy, Debug)]
-struct Span {
-    from_ms: i64,
-    to_ms: i64,
+/// Some seconds of a stretch, and what happens in them.
+struct Span<'a> {
+    joins: &'a Joins,
+    /// By number within the stretch, from one to before the other.
+    from: usize,
+    to: usize,
     /// Active at the instant before it.
     before: i64,
     starts: i64,
-    ends: i64,
+    stops: i64,
 }
 
 /// What is kept, and what is yet to be looked at.
+#[derive(PartialEq)]
 struct Kept {
     peak: Peak,
     record: Option<Atom>,
+    forgotten_before: Option<Atom>,
     unsettled: Vec<(Atom, Atom)>,
 }
 
@@ -47,8 +55,21 @@ impl Audience {
     pub async fn peak(&self, account: Account, scope: &Scope) -> Result<Peak> {
         let keys = self.scope_keys(scope, super::keys::Stem::Seed);
         let (known, replies) = self.known_with(account, scope, kept_queries(&keys)).await?;
-        let kept = Kept::read(replies)?;
-        self.found(account, &known, &kept).await
+        let mut kept = Kept::read(replies)?;
+        let mut peak = self.found(account, &known, &kept).await?;
+        for _ in 0..ATTEMPTS {
+            if kept.unsettled.is_empty() {
+                break;
+            }
+            // What was added while it looked may have been seen in part.
+            let since = Kept::read(self.store.read(account, kept_queries(&known.keys)).await?)?;
+            if since == kept {
+                break;
+            }
+            kept = since;
+            peak = self.found(account, &known, &kept).await?;
+        }
+        Ok(peak)
     }
 
     /// Looks into the stretches that something was added to, and keeps what it finds.
@@ -59,8 +80,8 @@ impl Audience {
         }
         let peak = self.found(account, known, &kept).await?;
         let (totals, unsettled) = (known.keys.totals(), known.keys.unsettled());
-        let mut batch =
-            Batch::new().guard(Guard::Field { key: totals.clone(), field: Atom::from(PEAK), is: kept.record });
+        let total = |field: &str, is| Guard::Field { key: totals.clone(), field: Atom::from(field), is };
+        let mut batch = Batch::new().guard(total(PEAK, kept.record)).guard(total(FORGOTTEN, kept.forgotten_before));
         let fields = vec![
             (Atom::from(PEAK), Atom::from(i64::try_from(peak.viewers).unwrap_or(i64::MAX))),
             (Atom::from(PEAK_AT), Atom::from(peak.at_ms.unwrap_or(0))),
@@ -80,19 +101,32 @@ impl Audience {
 
     async fn found(&self, account: Account, known: &Known, kept: &Kept) -> Result<Peak> {
         let mut peak = kept.peak;
+        // Of stretches that someone who is forgotten may have been active in, only the first instant is known.
+        let forgotten_before = kept.forgotten_before.as_ref().and_then(Atom::as_int);
+        let whole_from_ms = forgotten_before.map_or(i64::MIN, |before| before + known.threshold_ms + 1);
         let stretches: Vec<i64> = kept.unsettled.iter().filter_map(|(stretch, _)| stretch.as_int()).collect();
-        let mut spans = Vec::with_capacity(stretches.len());
+        let mut found = Vec::with_capacity(stretches.len());
         for page in stretches.chunks(PAGE) {
             let queries = page.iter().flat_map(|stretch| {
-                let (from_ms, to_ms) = (stretch * RECORD_MS, (stretch + 1) * RECORD_MS);
-                [counts(known, None, from_ms), counts(known, Some(from_ms), to_ms)].concat()
+                let active = Query::HashGet { key: known.keys.record(stretch * RECORD_MS), field: Atom::from(VIEWERS) };
+                [active, Joins::query(&known.keys, *stretch)]
             });
             let mut replies = self.store.read(account, queries.collect()).await?.into_iter();
             for stretch in page {
-                let (started, ended) = counted(&mut replies)?;
-                let (starts, ends) = counted(&mut replies)?;
-                let (from_ms, to_ms) = (stretch * RECORD_MS, (stretch + 1) * RECORD_MS);
-                spans.push(Span { from_ms, to_ms, before: started - ended, starts, ends });
+                let active = next(&mut replies)?.value()?.and_then(|active| active.as_int()).unwrap_or(0);
+                let joins = Joins::read(*stretch, next(&mut replies)?)?;
+                peak.raise(active, joins.at_ms(0));
+                if joins.at_ms(0) >= whole_from_ms {
+                    found.push((active, joins));
+                }
+            }
+        }
+        let mut spans = Vec::with_capacity(found.len());
+        for (active, joins) in &found {
+            let span = Span { joins, from: 0, to: SECONDS, before: *active, starts: joins.within(0, SECONDS), stops: 0 };
+            if span.may_exceed(&peak) {
+                let stops = self.stops(account, known, span.from_ms(), [span.to_ms()]).await?;
+                spans.push(Span { stops: stops[0], ..span });
             }
         }
         // Where most are active first: what is found there leaves less to look at.
@@ -101,10 +135,8 @@ impl Audience {
             if !span.may_exceed(&peak) {
                 continue;
             }
-            if span.to_ms - span.from_ms == 1 {
-                peak.raise(span.before + span.starts - span.ends, span.from_ms);
-            } else if span.starts.max(span.ends) <= i64::try_from(DETAIL).unwrap_or(i64::MAX) {
-                self.look(account, known, span, &mut peak).await?;
+            if span.to - span.from == 1 {
+                self.look(account, known, &span, &mut peak).await?;
             } else {
                 spans.extend(self.halved(account, known, span).await?);
             }
@@ -112,62 +144,68 @@ impl Audience {
         Ok(peak)
     }
 
-    async fn halved(&self, account: Account, known: &Known, span: Span) -> Result<[Span; 2]> {
-        let middle_ms = span.from_ms.midpoint(span.to_ms);
-        let queries = counts(known, Some(span.from_ms), middle_ms).to_vec();
-        let (starts, ends) = counted(&mut self.store.read(account, queries).await?.into_iter())?;
-        let first = Span { to_ms: middle_ms, starts, ends, ..span };
-        let before = span.before + starts - ends;
+    async fn halved<'a>(&self, account: Account, known: &Known, span: Span<'a>) -> Result<[Span<'a>; 2]> {
+        let middle = usize::midpoint(span.from, span.to);
+        let stops = self.stops(account, known, span.from_ms(), [span.joins.at_ms(middle)]).await?[0];
+        let starts = span.joins.within(span.from, middle);
+        let first = Span { to: middle, starts, stops, ..span };
         let second = Span {
-            from_ms: middle_ms,
-            to_ms: span.to_ms,
-            before,
+            from: middle,
+            before: span.before + starts - stops,
             starts: span.starts - starts,
-            ends: span.ends - ends,
+            stops: span.stops - stops,
+            ..span
         };
         Ok([first, second])
     }
 
-    /// Goes through the starts and ends of a span.
-    async fn look(&self, account: Account, known: &Known, span: Span, peak: &mut Peak) -> Result<()> {
-        let all = |key, from_ms: i64, to_ms: i64| Query::SortedRange {
-            key,
-            range: between(Some(from_ms), to_ms),
-            order: Order::Ascending,
-            offset: 0,
-            // Some may have come since they were counted.
-            limit: DETAIL * 4,
-        };
-        let (from_ms, to_ms) = (span.from_ms - known.threshold_ms - 1, span.to_ms - known.threshold_ms - 1);
-        let queries = vec![
-            all(known.keys.starts(), span.from_ms, span.to_ms),
-            all(known.keys.heartbeat(), from_ms, to_ms),
-            all(known.keys.ended(), from_ms, to_ms),
-        ];
-        let mut replies = self.store.read(account, queries).await?.into_iter();
-        let mut times = || Ok::<_, crate::Error>(next(&mut replies)?.scored()?.into_iter().map(|(_, at)| whole_ms(at)));
-        let starts: Vec<i64> = times()?.collect();
-        let mut ends: Vec<i64> = times()?.collect();
-        ends.extend(times()?);
-        ends.sort_unstable();
+    /// Goes through the instants of a second.
+    async fn look(&self, account: Account, known: &Known, span: &Span<'_>, peak: &mut Peak) -> Result<()> {
+        let query = span.joins.query_second(&known.keys, span.from);
+        let joined = span.joins.read_second(span.from, self.one(account, query).await?)?;
+        let stops = joined.iter().map(|(at_ms, _)| at_ms + 1);
+        let stops = self.stops(account, known, span.from_ms(), stops).await?;
         let mut active = span.before;
-        let mut ends = ends.into_iter().peekable();
-        for joined in starts.chunk_by(|a, b| a == b) {
-            let at_ms = joined[0];
-            while ends.next_if(|end_ms| end_ms + known.threshold_ms < at_ms).is_some() {
-                active -= 1;
-            }
-            active += i64::try_from(joined.len()).unwrap_or(i64::MAX);
-            peak.raise(active, at_ms);
+        for ((at_ms, starts), stops) in joined.into_iter().zip(stops) {
+            active += starts;
+            peak.raise(active - stops, at_ms);
         }
         Ok(())
     }
+
+    /// How many viewing sessions stop making their viewer active from one instant to before each of others. One that ends at
+    /// e makes active through e + threshold, so it stops at the instant after.
+    async fn stops(
+        &self,
+        account: Account,
+        known: &Known,
+        from_ms: i64,
+        to_ms: impl IntoIterator<Item = i64>,
+    ) -> Result<Vec<i64>> {
+        let ended = |at_ms: i64| (at_ms - known.threshold_ms - 1) as f64;
+        let queries = to_ms.into_iter().flat_map(|to_ms| {
+            let range = ScoreRange { from: Bound::Included(ended(from_ms)), to: Bound::Excluded(ended(to_ms)) };
+            [known.keys.heartbeat(), known.keys.ended()].map(|key| Query::SortedCount { key, range })
+        });
+        let replies = self.store.read(account, queries.collect()).await?;
+        let counts: Vec<u64> = replies.into_iter().map(Reply::count).collect::<Result<_, StoreError>>()?;
+        Ok(counts.chunks(2).map(|pair| i64::try_from(pair.iter().sum::<u64>()).unwrap_or(i64::MAX)).collect())
+    }
 }
 
-impl Span {
+impl Span<'_> {
+    /// Its first instant; of the whole stretch the second, because the number at the first is known.
+    fn from_ms(&self) -> i64 {
+        self.joins.at_ms(self.from) + i64::from(self.from == 0)
+    }
+
+    fn to_ms(&self) -> i64 {
+        self.joins.at_ms(self.to)
+    }
+
     fn may_exceed(&self, peak: &Peak) -> bool {
         let most = u64::try_from(self.before + self.starts).unwrap_or(0);
-        let is_earlier = peak.at_ms.is_none_or(|at_ms| self.from_ms < at_ms);
+        let is_earlier = peak.at_ms.is_none_or(|at_ms| self.from_ms() < at_ms);
         self.starts > 0 && (most > peak.viewers || (most == peak.viewers && is_earlier))
     }
 }
@@ -190,34 +228,13 @@ impl Kept {
         let number = |index: usize| values.get(index)?.as_ref()?.as_int();
         let viewers = number(0).and_then(|viewers| u64::try_from(viewers).ok()).unwrap_or(0);
         let peak = Peak { viewers, at_ms: number(1).filter(|_| viewers > 0) };
-        Ok(Self { peak, record: values.into_iter().next().flatten(), unsettled })
+        let mut values = values.into_iter();
+        let (record, _, forgotten_before) = (values.next(), values.next(), values.next());
+        Ok(Self { peak, record: record.flatten(), forgotten_before: forgotten_before.flatten(), unsettled })
     }
 }
 
 fn kept_queries(keys: &super::keys::ScopeKeys) -> Vec<Query> {
-    let fields = [PEAK, PEAK_AT].map(Atom::from).to_vec();
+    let fields = [PEAK, PEAK_AT, FORGOTTEN].map(Atom::from).to_vec();
     vec![Query::HashGetMany { key: keys.totals(), fields }, Query::HashAll { key: keys.unsettled() }]
-}
-
-/// How many viewing sessions begin, and how many stop making their viewer active, from one instant (or ever) to before
-/// another. One that ends at e makes active through e + threshold, so it stops at the instant after.
-fn counts(known: &Known, from_ms: Option<i64>, to_ms: i64) -> [Query; 3] {
-    let stop = |at_ms: i64| at_ms - known.threshold_ms - 1;
-    let ends = between(from_ms.map(stop), stop(to_ms));
-    [
-        Query::SortedCount { key: known.keys.starts(), range: between(from_ms, to_ms) },
-        Query::SortedCount { key: known.keys.heartbeat(), range: ends },
-        Query::SortedCount { key: known.keys.ended(), range: ends },
-    ]
-}
-
-fn counted(replies: &mut impl Iterator<Item = Reply>) -> Result<(i64, i64)> {
-    let mut count = || Ok::<_, crate::Error>(i64::try_from(next(replies)?.count()?).unwrap_or(i64::MAX));
-    let (starts, latest, ended) = (count()?, count()?, count()?);
-    Ok((starts, latest + ended))
-}
-
-fn between(from_ms: Option<i64>, to_ms: i64) -> ScoreRange {
-    let from = from_ms.map_or(Bound::Unbounded, |from_ms| Bound::Included(from_ms as f64));
-    ScoreRange { from, to: Bound::Excluded(to_ms as f64) }
 }

@@ -70,12 +70,14 @@ impl Audience {
                 keys: &target.keys,
                 threshold_ms: declared.threshold_ms,
                 counted_from_ms: target.counted_at_ms.unwrap_or(roll.now_ms()) - declared.threshold_ms,
+                now_ms: roll.now_ms(),
+                is_shared: self.store.is_shared(),
                 labels: &mut labels,
                 guarding: if roll.len() <= FEW { Guarding::Viewers } else { Guarding::Scope },
                 sums: Sums::default(),
                 changes: Changes::default(),
             };
-            writing.write(&target, known, roll.now_ms(), &mut batch)?;
+            writing.write(&target, known, &mut batch)?;
         }
         Ok(Planned { tag: Self::tag(event), batch })
     }

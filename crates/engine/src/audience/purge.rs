@@ -10,7 +10,9 @@ use std::ops::Bound;
 use tickmark_store::{Account, Atom, Batch, Error as StoreError, Guard, Number, Op, Order, Query, ScoreRange};
 
 use super::label::Labels;
+use super::peak::FORGOTTEN;
 use super::registry::{Audience, Known, next};
+use super::statistics::RECORD_MS;
 use super::sweep::{Sighting, WRITES};
 use super::viewer::Viewer;
 use super::writing::{stretch_member, whole_ms};
@@ -32,6 +34,7 @@ impl Audience {
             for step in [
                 self.purge_viewers(account, &known, before_ms).await,
                 self.purge_stretches(account, &known, before_ms).await,
+                self.purge_joins(account, &known).await,
             ] {
                 match step {
                     Ok(count) => purged += count,
@@ -64,14 +67,13 @@ impl Audience {
             forgetting.guards.push(Guard::Score { key: keys.heartbeat(), member: user.clone(), is: Some(*last_ms) });
             forgetting.guards.push(Guard::Field { key: keys.statistics(), field: user.clone(), is: text.clone() });
             let viewer = text.and_then(|text| record::read(&text, whole_ms(*last_ms), &mut labels));
-            forgetting.starts.push(user.clone());
             if let Some(Viewer { stretches, .. }) = viewer {
                 let before = stretches.len() - 1;
                 stretches[..before].iter().for_each(|stretch| forgetting.stretch(user, *stretch));
                 forgetting.duration(stretches[before]);
             }
         }
-        let mut batch = forgetting.batch(known);
+        let mut batch = self.forget(account, known, forgetting, before_ms).await?;
         batch.ops.push(Op::SortedRemove { key: keys.heartbeat(), members: users.clone() });
         batch.ops.push(Op::HashRemove { key: keys.statistics(), fields: users.clone() });
         for location in locations.iter().filter_map(Atom::as_str) {
@@ -116,17 +118,59 @@ impl Audience {
             forgetting.guards.push(Guard::Field { key: keys.statistics(), field: user.clone(), is: Some(text) });
             kept.push((user.clone(), record::write(&viewer, &labels)));
         }
-        let mut batch = forgetting.batch(known);
+        let mut batch = self.forget(account, known, forgetting, before_ms).await?;
         if !kept.is_empty() {
             batch.ops.push(Op::HashSet { key: keys.statistics(), fields: kept });
         }
         // Those whose viewer is not known any more.
         let members: Vec<Atom> = ended.into_iter().map(|(member, _)| member).collect();
         let count = members.len() as u64;
-        batch.ops.push(Op::SortedRemove { key: keys.starts(), members: members.clone() });
         batch.ops.push(Op::SortedRemove { key: keys.ended(), members });
         self.store.commit(account, batch).await?;
         Ok(count)
+    }
+
+    /// The batch that forgets, and says since when.
+    async fn forget(&self, account: Account, known: &Known, what: Forgetting, before_ms: i64) -> Result<Batch> {
+        let keys = &known.keys;
+        let written = vec![(Atom::from(WRITES), Number::Int(1))];
+        let before_ms = self.forgotten_before_ms(account, known).await?.map_or(before_ms, |old| old.max(before_ms));
+        let forgotten = vec![(Atom::from(FORGOTTEN), Atom::from(before_ms))];
+        let ops = vec![
+            Op::HashIncrement { key: keys.live(), fields: written },
+            Op::HashSet { key: keys.totals(), fields: forgotten },
+        ];
+        let mut batch = Batch { guards: what.guards, ops };
+        if !what.ended.is_empty() {
+            batch.ops.push(Op::SortedRemove { key: keys.ended(), members: what.ended });
+        }
+        if !what.durations.is_empty() {
+            let fields = what.durations.into_iter().map(|(ms, count)| (Atom::from(ms), Number::Int(count))).collect();
+            batch.ops.push(Op::HashIncrement { key: keys.purged(), fields });
+        }
+        Ok(batch)
+    }
+
+    /// What nobody will look at any more, because some of those who were active then are forgotten.
+    async fn purge_joins(&self, account: Account, known: &Known) -> Result<u64> {
+        let keys = &known.keys;
+        let Some(forgotten_before_ms) = self.forgotten_before_ms(account, known).await? else { return Ok(0) };
+        let last = (forgotten_before_ms + known.threshold_ms).div_euclid(RECORD_MS);
+        let gone = self.oldest(account, keys.stretches(), last + 1).await?;
+        if gone.is_empty() {
+            return Ok(0);
+        }
+        let stretches: Vec<Atom> = gone.into_iter().map(|(stretch, _)| stretch).collect();
+        let deleted = stretches.iter().filter_map(Atom::as_int).map(|stretch| Op::Delete { key: keys.joins(stretch) });
+        let mut batch = Batch { guards: Vec::new(), ops: deleted.collect() };
+        batch.ops.push(Op::SortedRemove { key: keys.stretches(), members: stretches });
+        self.store.commit(account, batch).await?;
+        Ok(0)
+    }
+
+    async fn forgotten_before_ms(&self, account: Account, known: &Known) -> Result<Option<i64>> {
+        let query = Query::HashGet { key: known.keys.totals(), field: Atom::from(FORGOTTEN) };
+        Ok(self.one(account, query).await?.value()?.and_then(|before| before.as_int()))
     }
 
     async fn oldest(&self, account: Account, key: tickmark_store::Key, before_ms: i64) -> Result<Vec<Sighting>> {
@@ -140,7 +184,6 @@ impl Audience {
 #[derive(Default)]
 struct Forgetting {
     guards: Vec<Guard>,
-    starts: Vec<Atom>,
     ended: Vec<Atom>,
     durations: BTreeMap<i64, i64>,
 }
@@ -148,9 +191,7 @@ struct Forgetting {
 impl Forgetting {
     /// A viewing session before the latest.
     fn stretch(&mut self, user: &Atom, stretch: Stretch) {
-        let member = stretch_member(user, stretch.start_ms);
-        self.starts.push(member.clone());
-        self.ended.push(member);
+        self.ended.push(stretch_member(user, stretch.start_ms));
         self.duration(stretch);
     }
 
@@ -158,21 +199,4 @@ impl Forgetting {
         *self.durations.entry(stretch.end_ms - stretch.start_ms).or_default() += 1;
     }
 
-    fn batch(self, known: &Known) -> Batch {
-        let keys = &known.keys;
-        let written = vec![(Atom::from(WRITES), Number::Int(1))];
-        let mut batch =
-            Batch { guards: self.guards, ops: vec![Op::HashIncrement { key: keys.live(), fields: written }] };
-        if !self.starts.is_empty() {
-            batch.ops.push(Op::SortedRemove { key: keys.starts(), members: self.starts });
-        }
-        if !self.ended.is_empty() {
-            batch.ops.push(Op::SortedRemove { key: keys.ended(), members: self.ended });
-        }
-        if !self.durations.is_empty() {
-            let fields = self.durations.into_iter().map(|(ms, count)| (Atom::from(ms), Number::Int(count))).collect();
-            batch.ops.push(Op::HashIncrement { key: keys.purged(), fields });
-        }
-        batch
-    }
 }

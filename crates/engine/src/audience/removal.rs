@@ -58,12 +58,8 @@ impl Audience {
     }
 
     async fn remove_scope(&self, account: Account, event: &EventKeys, keys: &ScopeKeys) -> Result<()> {
-        while let Some(times) = self.some_records(account, keys).await? {
-            let mut ops: Vec<Op> =
-                times.iter().filter_map(Atom::as_int).map(|at_ms| delete(keys.record(at_ms))).collect();
-            ops.push(Op::SortedRemove { key: keys.records(), members: times });
-            self.remove(account, event, ops).await?;
-        }
+        self.remove_listed(account, event, keys.records(), |at_ms| keys.record(at_ms)).await?;
+        self.remove_listed(account, event, keys.stretches(), |stretch| keys.joins(stretch)).await?;
         let locations = self.one(account, Query::SetAll { key: keys.locations() }).await?.members()?;
         let locations = locations.iter().filter_map(Atom::as_str);
         let mut ops: Vec<Op> = locations
@@ -75,13 +71,14 @@ impl Audience {
                 keys.heartbeat(),
                 keys.statistics(),
                 keys.attended(),
-                keys.starts(),
+                keys.ahead(),
                 keys.ended(),
                 keys.live(),
                 keys.totals(),
                 keys.unsettled(),
                 keys.purged(),
                 keys.records(),
+                keys.stretches(),
             ]
             .map(delete),
         );
@@ -90,16 +87,26 @@ impl Audience {
         self.remove(account, event, ops).await
     }
 
-    async fn some_records(&self, account: Account, keys: &ScopeKeys) -> Result<Option<Vec<Atom>>> {
-        let query = Query::SortedRange {
-            key: keys.records(),
-            range: ScoreRange::ALL,
-            order: Order::Ascending,
-            offset: 0,
-            limit: KEYS_MAX as u64,
-        };
-        let times: Vec<Atom> = self.one(account, query).await?.scored()?.into_iter().map(|(time, _)| time).collect();
-        Ok((!times.is_empty()).then_some(times))
+    /// Deletes keys that a sorted set lists, and empties it.
+    async fn remove_listed(
+        &self,
+        account: Account,
+        event: &EventKeys,
+        list: Key,
+        named: impl Fn(i64) -> Key,
+    ) -> Result<()> {
+        loop {
+            let (range, order) = (ScoreRange::ALL, Order::Ascending);
+            let query = Query::SortedRange { key: list.clone(), range, order, offset: 0, limit: KEYS_MAX as u64 };
+            let listed = self.one(account, query).await?.scored()?;
+            if listed.is_empty() {
+                return Ok(());
+            }
+            let members: Vec<Atom> = listed.into_iter().map(|(member, _)| member).collect();
+            let mut ops: Vec<Op> = members.iter().filter_map(Atom::as_int).map(|n| delete(named(n))).collect();
+            ops.push(Op::SortedRemove { key: list.clone(), members });
+            self.remove(account, event, ops).await?;
+        }
     }
 
     /// Only as long as the event is still being deleted: finished by another, it may be there anew.

@@ -140,7 +140,7 @@ impl Audience {
         let left = range(Bound::Included(last(counted_at_ms)), Bound::Excluded(last(now_ms)));
         let ahead = range(Bound::Excluded(now_ms as f64), Bound::Unbounded);
         let queries =
-            vec![ascending(known.keys.heartbeat(), left, LEFT_MAX), ascending(known.keys.starts(), ahead, AHEAD_MAX)];
+            vec![ascending(known.keys.heartbeat(), left, LEFT_MAX), ascending(known.keys.ahead(), ahead, AHEAD_MAX)];
         let mut replies = self.store.read(account, queries).await?.into_iter();
         let left = next(&mut replies)?.scored()?;
         let ahead = next(&mut replies)?.scored()?;
@@ -149,8 +149,7 @@ impl Audience {
             return Ok(None);
         }
         let mut users: Vec<Atom> = left.into_iter().map(|(user, _)| user).collect();
-        let ahead = ahead.into_iter().map(|(user, _)| user).filter(|user| !user.as_bytes().contains(&b'#'));
-        let ahead: Vec<Atom> = ahead.collect();
+        let ahead: Vec<Atom> = ahead.into_iter().map(|(user, _)| user).collect();
         if !ahead.is_empty() {
             // A viewing session before the one to come may still make them active.
             const LATER_MS: i64 = i64::MAX / 4;

@@ -6,6 +6,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use tickmark_store::{AddWhen, Atom, Number, Op};
 
+use super::joins::Joined;
 use super::keys::ScopeKeys;
 use super::label::{self, Labels};
 use super::statistics::RECORD_MS;
@@ -56,6 +57,7 @@ pub(super) struct Sums {
     records: BTreeMap<i64, Count>,
     /// Stretches of five minutes in which somebody became active.
     unsettled: BTreeSet<i64>,
+    pub(super) joined: Joined,
     sessions: i64,
     duration_ms: i64,
 }
@@ -83,7 +85,7 @@ impl Ledger for Sums {
 }
 
 impl Sums {
-    pub(super) fn ops(&self, keys: &ScopeKeys, labels: &Labels, ops: &mut Vec<Op>) {
+    pub(super) fn ops(self, keys: &ScopeKeys, labels: &Labels, ops: &mut Vec<Op>) {
         let mut increment = |key, fields: Vec<(Atom, Number)>| {
             if !fields.is_empty() {
                 ops.push(Op::HashIncrement { key, fields });
@@ -102,6 +104,7 @@ impl Sums {
             let members = self.records.keys().map(|at_ms| (Atom::from(*at_ms), *at_ms as f64)).collect();
             ops.push(Op::SortedAdd { key: keys.records(), when: AddWhen::IfNew, members });
         }
+        self.joined.ops(keys, ops);
     }
 }
 

@@ -96,6 +96,8 @@ impl Audience {
             batch.ops.push(Op::HashIncrement { key: keys.live(), fields });
         }
         batch.ops.push(Op::HashSet { key: keys.live(), fields: vec![(field, Atom::from(until_ms))] });
+        let past = ScoreRange { from: Bound::Unbounded, to: Bound::Included(until_ms as f64) };
+        batch.ops.push(Op::SortedRemoveByScore { key: keys.ahead(), range: past });
         batch.ops.push(Op::Publish { channel: keys.channel(), message: Box::default() });
         self.store.commit(account, batch).await?;
         Ok(if until_ms == now_ms { Swept::All } else { Swept::Some })

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use foldhash::fast::RandomState;
-use hashbrown::HashMap;
+use hashbrown::HashSet;
 use tickmark_store::{AddWhen, Atom, Batch, Guard, Key, Number, Op};
 
 use super::keys::ScopeKeys;
@@ -13,7 +13,7 @@ use super::registry::LOCATIONS_MAX;
 use super::sums::Sums;
 use super::sweep::{COUNTED_AT, WRITES};
 use super::viewer::{Beat, Viewer};
-use super::{AudienceError, VIEWING_SESSIONS_MAX, record};
+use super::{AudienceError, Stretch, VIEWING_SESSIONS_MAX, record};
 use crate::{Error, Result};
 
 /// One scope's part of a batch in the making.
@@ -22,6 +22,9 @@ pub(super) struct Writing<'a> {
     pub(super) threshold_ms: i64,
     /// Who was last seen from then on is counted as active.
     pub(super) counted_from_ms: i64,
+    pub(super) now_ms: i64,
+    /// Whether the sorted sets of viewing sessions are wanted, which others may read but this program never does.
+    pub(super) is_shared: bool,
     pub(super) labels: &'a mut Labels,
     pub(super) guarding: Guarding,
     pub(super) sums: Sums,
@@ -44,13 +47,16 @@ pub(super) struct Changes {
     heartbeats: Vec<(Atom, f64)>,
     records: Vec<(Atom, Atom)>,
     attended: Vec<Atom>,
-    starts: Vec<(Atom, f64)>,
+    /// Who begins to watch later than now.
+    ahead: Vec<(Atom, f64)>,
     ended: Vec<(Atom, f64)>,
     /// Viewing sessions before the latest that became part of another.
     joined: Vec<Atom>,
     /// Durations of those that are no longer told one by one.
     folded: Vec<(Atom, Number)>,
     places: BTreeMap<String, Place>,
+    /// Labels whose location is among the places.
+    placed: HashSet<u32, RandomState>,
 }
 
 /// The latest viewing sessions of a location.
@@ -65,7 +71,6 @@ impl Writing<'_> {
         mut self,
         target: &Target<'_>,
         known: Vec<(Option<f64>, Option<Atom>)>,
-        now_ms: i64,
         batch: &mut Batch,
     ) -> Result<()> {
         for ((user, beats), (last_ms, record)) in target.attendance.viewers().zip(known) {
@@ -89,7 +94,7 @@ impl Writing<'_> {
             is: target.counted_at_ms.map(Atom::from),
         });
         if target.counted_at_ms.is_none() {
-            batch.ops.push(Op::HashSet { key: live.clone(), fields: vec![(counted_at, Atom::from(now_ms))] });
+            batch.ops.push(Op::HashSet { key: live.clone(), fields: vec![(counted_at, Atom::from(self.now_ms))] });
         }
         if self.guarding == Guarding::Scope {
             let is = target.writes.clone();
@@ -125,10 +130,14 @@ impl Writing<'_> {
             }
         }
         let Some(mut new) = new.filter(|new| Some(new) != old.as_ref()) else { return Ok(()) };
-        self.fold(&mut new);
         self.recount(old.as_ref(), &new);
-        self.places(user, old.as_ref(), &new, &sights);
+        if self.is_shared {
+            self.places(user, old.as_ref(), &new, &sights);
+        } else {
+            sights.iter().for_each(|(label, _)| self.place(*label));
+        }
         self.stretches(user, old.as_ref(), &new);
+        self.fold(&mut new);
         let changes = &mut self.changes;
         let is_guarded = self.guarding == Guarding::Viewers;
         if is_guarded {
@@ -136,6 +145,9 @@ impl Writing<'_> {
         }
         if old.is_none() {
             changes.attended.push(user.clone());
+        }
+        if new.latest().start_ms > self.now_ms {
+            changes.ahead.push((user.clone(), new.latest().start_ms as f64));
         }
         if Some(new.last_ms()) != old.as_ref().map(Viewer::last_ms) {
             changes.heartbeats.push((user.clone(), new.last_ms() as f64));
@@ -194,10 +206,7 @@ impl Writing<'_> {
             touched.insert(label::location(self.labels.text(*label)), Some(*at_ms));
         }
         for (location, end_ms) in touched {
-            if !self.changes.places.contains_key(location) {
-                self.changes.places.insert(location.to_owned(), Place::default());
-            }
-            let Some(place) = self.changes.places.get_mut(location) else { continue };
+            let place = self.changes.places.entry(location.to_owned()).or_default();
             if has_moved_start || old_location.as_deref() != Some(location) {
                 place.starts.push((user.clone(), latest.start_ms as f64));
             }
@@ -207,30 +216,45 @@ impl Writing<'_> {
         }
     }
 
-    /// What differs in the starts and ends of viewing sessions.
-    fn stretches(&mut self, user: &Atom, old: Option<&Viewer>, new: &Viewer) {
-        let changes = &mut self.changes;
-        if old.map(|old| old.latest().start_ms) != Some(new.latest().start_ms) {
-            changes.starts.push((user.clone(), new.latest().start_ms as f64));
-        }
-        let before = |viewer: &Viewer| viewer.stretches[..viewer.stretches.len() - 1].to_vec();
-        let (old, new) = (old.map(before).unwrap_or_default(), before(new));
-        if old == new {
-            return;
-        }
-        let still: HashMap<i64, i64, RandomState> =
-            new.iter().map(|stretch| (stretch.start_ms, stretch.end_ms)).collect();
-        let were: HashMap<i64, i64, RandomState> =
-            old.iter().map(|stretch| (stretch.start_ms, stretch.end_ms)).collect();
-        for stretch in old.iter().filter(|stretch| !still.contains_key(&stretch.start_ms)) {
-            changes.joined.push(stretch_member(user, stretch.start_ms));
-        }
-        for stretch in new.iter().filter(|stretch| were.get(&stretch.start_ms) != Some(&stretch.end_ms)) {
-            let member = stretch_member(user, stretch.start_ms);
-            changes.starts.push((member.clone(), stretch.start_ms as f64));
-            changes.ended.push((member, stretch.end_ms as f64));
+    /// Notes the location of a label.
+    fn place(&mut self, label: u32) {
+        if self.changes.placed.insert(label) {
+            let location = label::location(self.labels.text(label)).to_owned();
+            self.changes.places.entry(location).or_default();
         }
     }
+
+    /// What differs in the starts and ends of viewing sessions.
+    fn stretches(&mut self, user: &Atom, old: Option<&Viewer>, new: &Viewer) {
+        let old: &[Stretch] = old.map_or(&[], |old| &old.stretches);
+        let new = &new.stretches[..];
+        if let ([old_before @ .., old], [new_before @ .., new]) = (old, new)
+            && (old_before, old.start_ms) == (new_before, new.start_ms)
+        {
+            return;
+        }
+        let changes = &mut self.changes;
+        let find = |stretches: &[Stretch], start_ms: i64| {
+            stretches.binary_search_by_key(&start_ms, |stretch| stretch.start_ms).ok().map(|at| stretches[at].end_ms)
+        };
+        for stretch in old.iter().filter(|stretch| find(new, stretch.start_ms).is_none()) {
+            self.sums.joined.add(stretch.start_ms, -1);
+        }
+        for stretch in new.iter().filter(|stretch| find(old, stretch.start_ms).is_none()) {
+            self.sums.joined.add(stretch.start_ms, 1);
+        }
+        let (old, new) = (all_but_last(old), all_but_last(new));
+        for stretch in old.iter().filter(|stretch| find(new, stretch.start_ms).is_none()) {
+            changes.joined.push(stretch_member(user, stretch.start_ms));
+        }
+        for stretch in new.iter().filter(|stretch| find(old, stretch.start_ms) != Some(stretch.end_ms)) {
+            changes.ended.push((stretch_member(user, stretch.start_ms), stretch.end_ms as f64));
+        }
+    }
+}
+
+fn all_but_last(stretches: &[Stretch]) -> &[Stretch] {
+    stretches.split_last().map_or(&[], |(_, before)| before)
 }
 
 impl Changes {
@@ -244,10 +268,9 @@ impl Changes {
         };
         add(ops, keys.heartbeat(), self.heartbeats);
         if !self.joined.is_empty() {
-            ops.push(Op::SortedRemove { key: keys.starts(), members: self.joined.clone() });
             ops.push(Op::SortedRemove { key: keys.ended(), members: self.joined });
         }
-        add(ops, keys.starts(), self.starts);
+        add(ops, keys.ahead(), self.ahead);
         add(ops, keys.ended(), self.ended);
         for (location, place) in self.places {
             add(ops, keys.viewing_start(&location), place.starts);
@@ -265,7 +288,7 @@ impl Changes {
     }
 }
 
-/// A viewing session before the latest, in the sets of starts and ends. No user has a `#` in it.
+/// A viewing session before the latest, in the set of ends. No user has a `#` in it.
 pub(super) fn stretch_member(user: &Atom, start_ms: i64) -> Atom {
     let mut bytes = Vec::with_capacity(user.len() + 14);
     user.write_to(&mut bytes);

@@ -49,6 +49,10 @@ impl Store for Metered {
         self.store.placement()
     }
 
+    fn is_shared(&self) -> bool {
+        self.store.is_shared()
+    }
+
     async fn commit(&self, account: Account, batch: Batch) -> Result<Vec<Reply>> {
         let (ops, started) = (batch.ops.len(), Instant::now());
         let outcome = self.store.commit(account, batch).await;

@@ -29,6 +29,10 @@ impl Store for Handing {
         self.store.placement()
     }
 
+    fn is_shared(&self) -> bool {
+        self.store.is_shared()
+    }
+
     async fn commit(&self, account: Account, batch: Batch) -> Result<Vec<Reply>> {
         let mut commit = pin!(self.store.commit(account, batch));
         let first = poll_fn(|context| Poll::Ready(commit.as_mut().poll(context))).await;

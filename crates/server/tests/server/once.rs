@@ -197,6 +197,10 @@ impl Store for Crashing {
         Placement::ByTag
     }
 
+    fn is_shared(&self) -> bool {
+        true
+    }
+
     async fn commit(&self, account: Account, batch: Batch) -> Result<Vec<Reply>> {
         let crashes = self.commits.fetch_add(1, Ordering::SeqCst) == self.crashes_at;
         if !(crashes && self.before) {

@@ -56,9 +56,8 @@ impl<'a> View<'a> {
             Query::Get { key } => Reply::Value(self.string(key)?.cloned()),
             Query::HashGet { key, field } => Reply::Value(self.field(key, field)?),
             Query::HashGetMany { key, fields } => {
-                let hash = self.hash(key)?;
-                let get = |field| hash.map_or(Ok(None), |hash| hash.get(field, records));
-                Reply::Values(fields.iter().map(get).collect::<Result<_>>()?)
+                let values = self.hash(key)?.map(|hash| hash.get_many(fields, records)).transpose()?;
+                Reply::Values(values.unwrap_or_else(|| vec![None; fields.len()]))
             }
             Query::HashAll { key } => Reply::Fields(all(self.hash(key)?, records)?),
             Query::HashLen { key } => Reply::Count(self.hash(key)?.map_or(0, Collection::len)),
@@ -81,9 +80,8 @@ impl<'a> View<'a> {
                 Reply::MemberPage { members: members(page), next }
             }
             Query::SortedScores { key, members } => {
-                let sorted = self.sorted(key)?;
-                let get = |member| sorted.map_or(Ok(None), |sorted| sorted.get(member, records));
-                Reply::Scores(members.iter().map(get).collect::<Result<_>>()?)
+                let scores = self.sorted(key)?.map(|sorted| sorted.get_many(members, records)).transpose()?;
+                Reply::Scores(scores.unwrap_or_else(|| vec![None; members.len()]))
             }
             Query::SortedLen { key } => Reply::Count(self.sorted(key)?.map_or(0, Collection::len)),
             Query::SortedCount { key, range } => {

@@ -141,6 +141,7 @@ impl Transaction<'_> {
         let op = self.op;
         collection!(self, key, Hash, Kind::Hash, |hash, storage, undo| {
             let mut added = 0;
+            undo.reserve(fields.len());
             for (index, (field, value)) in (0..).zip(fields) {
                 let previous = hash.put(field, value.clone(), storage)?;
                 added += u64::from(previous.is_none());
@@ -207,6 +208,7 @@ impl Transaction<'_> {
         let op = self.op;
         collection!(self, key, Sorted, Kind::SortedSet, |sorted, storage, undo| {
             let mut added = 0;
+            undo.reserve(members.len());
             for (index, (member, score)) in (0..).zip(members) {
                 // Negative zero equals zero, and would only print differently.
                 let score = *score + 0.0;
@@ -223,6 +225,7 @@ impl Transaction<'_> {
                 added += u64::from(previous.is_none());
                 undo.push(Undo::Score { op, member: Element::Nth(index), previous });
             }
+            sorted.settle(storage.records)?;
             Ok::<_, Error>(Reply::Count(added))
         })
     }
@@ -236,6 +239,7 @@ impl Transaction<'_> {
                 removed += 1;
                 undo.push(Undo::Score { op, member: element(index, member), previous: Some(previous) });
             }
+            sorted.settle(storage.records)?;
             Ok::<_, Error>(Reply::Count(removed))
         })
     }

@@ -113,6 +113,10 @@ impl EmbeddedStore {
 
 #[async_trait]
 impl Store for EmbeddedStore {
+    fn is_shared(&self) -> bool {
+        false
+    }
+
     async fn commit(&self, account: Account, batch: Batch) -> Result<Vec<Reply>> {
         let bytes = check_batch(&batch)?;
         self.shared()?.poison.check()?;

@@ -136,6 +136,22 @@ impl<'a> Transaction<'a> {
             self.take_back_one(undo, op)?;
             self.state.changed(&self.full_key);
         }
+        self.settle(ops)
+    }
+
+    /// Brings the order of scores up to date, of every sorted set that these operations changed.
+    fn settle(&mut self, ops: &[Op]) -> Result<()> {
+        for op in ops {
+            let (Op::SortedAdd { key, .. } | Op::SortedRemove { key, .. } | Op::SortedRemoveByScore { key, .. }) = op
+            else {
+                continue;
+            };
+            self.enter(key)?;
+            let slot = self.state.load(&self.full_key, self.records)?;
+            if let Some(Object::Sorted(members)) = slot.entry_mut().map(|entry| &mut entry.object) {
+                members.settle(self.records)?;
+            }
+        }
         Ok(())
     }
 

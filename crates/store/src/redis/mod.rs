@@ -74,6 +74,10 @@ impl Store for RedisStore {
         if self.wire.is_cluster() { Placement::ByTag } else { Placement::Together }
     }
 
+    fn is_shared(&self) -> bool {
+        true
+    }
+
     async fn commit(&self, account: Account, batch: Batch) -> Result<Vec<Reply>> {
         limits::check_batch(&batch)?;
         commit::commit(&self.wire, &self.place(account), &batch).await

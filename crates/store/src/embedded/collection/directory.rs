@@ -98,21 +98,25 @@ impl Directory {
         Some((chunk, leaves.partition_point(|leaf| *leaf.fence <= *key).saturating_sub(1)))
     }
 
-    /// The same, where the next key is likely to be in the page of the last.
-    pub(super) fn position_after_last(&mut self, key: &[u8]) -> Option<(usize, usize)> {
+    /// The same for who is about to write there, where the next key is likely to be in the page of the last. There is a page
+    /// from then on.
+    pub(super) fn turn_to(&mut self, key: &[u8]) -> (usize, usize) {
         let (chunk, leaf) = self.last;
         if let Some(found) = self.chunks.get(chunk).and_then(|chunk| chunk.leaves.get(leaf))
             && *found.fence <= *key
             && self.fence_after(chunk, leaf).is_none_or(|fence| *key < *fence)
         {
-            return Some(self.last);
+            return self.last;
         }
-        self.last = self.position(key)?;
         self.last_at = 0;
-        Some(self.last)
+        self.last = self.position(key).unwrap_or_else(|| {
+            self.plant();
+            (0, 0)
+        });
+        self.last
     }
 
-    fn fence_after(&self, chunk: usize, leaf: usize) -> Option<&[u8]> {
+    pub(super) fn fence_after(&self, chunk: usize, leaf: usize) -> Option<&[u8]> {
         match self.chunks[chunk].leaves.get(leaf + 1) {
             Some(next) => Some(&next.fence),
             None => self.chunks.get(chunk + 1).map(|next| &*next.fence),
@@ -120,7 +124,7 @@ impl Directory {
     }
 
     /// The first page.
-    pub(super) fn plant(&mut self) {
+    fn plant(&mut self) {
         let leaf = Leaf::new(Box::default(), Page::default());
         self.bytes += leaf.bytes();
         self.dirty_bytes += leaf.dirty_bytes();

@@ -5,8 +5,10 @@
 //! what has changed since the last checkpoint and what was used lately.
 
 mod directory;
+mod finger;
 mod large;
 mod list;
+mod moves;
 mod page;
 mod payload;
 mod ranks;
@@ -81,7 +83,15 @@ impl<V: Payload> Collection<V> {
     pub(crate) fn get(&self, element: &Atom, records: &Records) -> Result<Option<V>> {
         match self {
             Self::Small(small) => Ok(small.get(element).cloned()),
-            Self::Large(large) => large.get(element, records),
+            Self::Large(large) => Ok(large.get_many([element].into_iter(), records)?.pop().flatten()),
+        }
+    }
+
+    /// What each element carries.
+    pub(crate) fn get_many(&self, elements: &[Atom], records: &Records) -> Result<Vec<Option<V>>> {
+        match self {
+            Self::Small(small) => Ok(elements.iter().map(|element| small.get(element).cloned()).collect()),
+            Self::Large(large) => large.get_many(elements.iter(), records),
         }
     }
 

@@ -46,21 +46,33 @@ impl Page {
 
     /// Where the key is, or would go.
     pub(super) fn find(&self, key: &[u8]) -> Result<usize, usize> {
-        self.find_after(key, 0)
+        self.search(self.rest_of(key)?, 0..self.len())
     }
 
-    /// The same, more quickly where it is after another place, and at once where it is the next.
-    pub(super) fn find_after(&self, key: &[u8], near: usize) -> Result<usize, usize> {
-        let Some(rest) = key.strip_prefix(&*self.prefix) else {
-            return Err(if *key < *self.prefix { 0 } else { self.len() });
-        };
-        let (mut from, mut to) = (0, self.len());
-        if near > 0 && near < to && self.entry(near).0 < rest {
-            from = near + 1;
-            if from < to && self.entry(from).0 > rest {
-                return Err(from);
+    /// The same, at once where it is at another place or at the next.
+    pub(super) fn find_near(&self, key: &[u8], near: usize) -> Result<usize, usize> {
+        let rest = self.rest_of(key)?;
+        let mut within = 0..self.len();
+        for at in [near, near + 1].into_iter().filter(|at| *at < self.len()) {
+            match self.entry(at).0.cmp(rest) {
+                Ordering::Less => within.start = at + 1,
+                Ordering::Equal => return Ok(at),
+                Ordering::Greater => {
+                    within.end = at;
+                    break;
+                }
             }
         }
+        self.search(rest, within)
+    }
+
+    /// What a key has after the prefix, or where it would go because it does not begin with it.
+    fn rest_of<'a>(&self, key: &'a [u8]) -> Result<&'a [u8], usize> {
+        key.strip_prefix(&*self.prefix).ok_or_else(|| if *key < *self.prefix { 0 } else { self.len() })
+    }
+
+    fn search(&self, rest: &[u8], within: Range<usize>) -> Result<usize, usize> {
+        let (mut from, mut to) = (within.start, within.end);
         while from < to {
             let middle = usize::midpoint(from, to);
             match self.entry(middle).0.cmp(rest) {

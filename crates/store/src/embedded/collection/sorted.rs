@@ -8,6 +8,14 @@ use crate::embedded::records::Records;
 use crate::{Atom, Order, Result, ScoreRange};
 
 impl Collection<f64> {
+    /// Brings the order of scores up to date, once an operation has changed all that it changes.
+    pub(crate) fn settle(&mut self, records: &Records) -> Result<()> {
+        match self {
+            Self::Small(_) => Ok(()),
+            Self::Large(large) => large.settle(records),
+        }
+    }
+
     pub(crate) fn count_within(&self, range: &ScoreRange, records: &Records) -> Result<u64> {
         match self {
             Self::Small(small) => Ok(small.iter().filter(|(_, score)| range.contains(*score)).count() as u64),

@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
 use super::directory::{Directory, Leaf, damaged, record_key};
+use super::finger::Finger;
 use super::page::Page;
 use super::walk::Walk;
 use crate::embedded::records::{Records, Space};
@@ -79,34 +80,41 @@ impl Tree {
         self.directory.get().map_or(0, |directory| directory.dirty_bytes)
     }
 
-    pub(super) fn get<R>(&self, key: &[u8], records: &Records, read: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
-        let directory = self.directory(records)?;
-        let Some((chunk, leaf)) = directory.position(key) else { return Ok(None) };
-        let page = self.page(&directory.chunks[chunk].leaves[leaf], records)?;
-        Ok(page.find(key).ok().map(|at| read(page.value(at))))
+    /// To look keys up.
+    pub(super) fn finger<'a>(&'a self, records: &'a Records) -> Finger<'a> {
+        Finger::new(self, records)
+    }
+
+    /// Brings the page of a key into memory; locating it then does not fail.
+    pub(super) fn fetch(&mut self, key: &[u8], records: &Records) -> Result<()> {
+        self.turn_to(key, records).map(|_| ())
     }
 
     /// Finds the place of a key, and brings its page into memory.
     pub(super) fn locate(&mut self, key: &[u8], records: &Records) -> Result<Place> {
-        self.directory(records)?;
-        let directory = self.directory.get_mut().ok_or_else(|| damaged(self.id))?;
-        let Some((chunk, leaf)) = directory.position_after_last(key) else {
-            directory.plant();
-            return Ok(Place { chunk: 0, leaf: 0, at: Err(0) });
+        let (directory, chunk, leaf) = self.turn_to(key, records)?;
+        let at = match &directory.chunks[chunk].leaves[leaf].page {
+            Some(page) => page.find_near(key, directory.last_at),
+            None => Err(0),
         };
-        let found = &mut directory.chunks[chunk].leaves[leaf];
-        *found.used.get_mut() = true;
-        let page = if let Some(page) = &found.page {
-            page
-        } else {
-            let page = read_page(self.id, self.family, &found.fence, records)?;
-            directory.bytes += page.memory_bytes();
-            found.page.insert(Arc::new(page))
-        };
-        let at = page.find_after(key, directory.last_at);
         let (Ok(last_at) | Err(last_at)) = at;
         directory.last_at = last_at;
         Ok(Place { chunk, leaf, at })
+    }
+
+    /// The chunk and leaf that cover a key, with the page in memory.
+    fn turn_to(&mut self, key: &[u8], records: &Records) -> Result<(&mut Directory, usize, usize)> {
+        self.directory(records)?;
+        let directory = self.directory.get_mut().ok_or_else(|| damaged(self.id))?;
+        let (chunk, leaf) = directory.turn_to(key);
+        let found = &mut directory.chunks[chunk].leaves[leaf];
+        *found.used.get_mut() = true;
+        if found.page.is_none() {
+            let page = read_page(self.id, self.family, &found.fence, records)?;
+            directory.bytes += page.memory_bytes();
+            found.page = Some(Arc::new(page));
+        }
+        Ok((directory, chunk, leaf))
     }
 
     /// What is at a place just located.
