@@ -83,9 +83,9 @@ impl Joined {
                 *seconds.entry(instant / SECOND_MS).or_default() += count;
                 fields.push((Atom::from(instant), Number::Int(count)));
             }
-            let seconds = seconds.into_iter().map(|(second, count)| {
-                (second_field(usize::try_from(second).unwrap_or(0)), Number::Int(count))
-            });
+            let seconds = seconds
+                .into_iter()
+                .map(|(second, count)| (second_field(usize::try_from(second).unwrap_or(0)), Number::Int(count)));
             fields.extend(seconds);
             fields.retain(|(_, count)| *count != Number::Int(0));
             if !fields.is_empty() {

@@ -3,7 +3,7 @@
 //! | key | on Cluster | |
 //! |---|---|---|
 //! | `E#Event#Heartbeat` · `S#Session#Heartbeat` | `{E}#Event#Heartbeat` · `{E}#S#Session#Heartbeat` | user → last seen |
-//! | `E#Event#Statistics` · `S#Session#Statistics` | likewise | user → what is known of them |
+//! | `E#Event#Statistics` | `{E}#Event#Statistics` | user → what is known of them, in the event and its sessions |
 //! | `E#EventAttendedUsers` · `S#SessionAttendedUsers` | likewise | users |
 //! | `E#LOCATION#ViewingSessionStart` · `E#S#LOCATION#…` | `{E}#LOCATION#…` · `{E}#S#LOCATION#…` | user → start (or end) |
 //! | `tm:audience:KIND:E` · `tm:audience:KIND:E#S` | `tm:audience:KIND:{E}` · `tm:audience:KIND:{E}#S` | our own records |
@@ -46,7 +46,7 @@ impl EventKeys {
         self.own("event")
     }
 
-    /// Its sessions: a hash from name to stem.
+    /// Its sessions: a hash from name to number and stem.
     pub(super) fn sessions(&self) -> Key {
         self.own("sessions")
     }
@@ -68,6 +68,8 @@ pub(super) struct ScopeKeys {
     place: String,
     /// What the seed's keys begin with.
     seed: String,
+    /// The event, with braces where they are needed.
+    event: String,
 }
 
 impl ScopeKeys {
@@ -76,21 +78,24 @@ impl ScopeKeys {
             Placement::Together => scope.event.to_string(),
             Placement::ByTag => format!("{{{}}}", scope.event),
         };
-        let Some(session) = &scope.session else { return Self { seed: format!("{event}#Event"), place: event } };
+        let Some(session) = &scope.session else {
+            return Self { seed: format!("{event}#Event"), place: event.clone(), event };
+        };
         let place = format!("{event}#{session}");
         let seed = match (placement, stem) {
             (Placement::Together, Stem::Seed) => format!("{session}#Session"),
             _ => format!("{place}#Session"),
         };
-        Self { place, seed }
+        Self { place, seed, event }
     }
 
     pub(super) fn heartbeat(&self) -> Key {
         Key::from(format!("{}#Heartbeat", self.seed))
     }
 
+    /// The same for the event and all its sessions.
     pub(super) fn statistics(&self) -> Key {
-        Key::from(format!("{}#Statistics", self.seed))
+        Key::from(format!("{}#Event#Statistics", self.event))
     }
 
     pub(super) fn attended(&self) -> Key {
@@ -128,6 +133,11 @@ impl ScopeKeys {
     /// Who is counted as active, by country and group, and as of when: a hash.
     pub(super) fn live(&self) -> Key {
         self.own("live")
+    }
+
+    /// That of the event, which also counts the writes to it and its sessions.
+    pub(super) fn event_live(&self) -> Key {
+        Key::from(format!("{TAG}:live:{}", self.event))
     }
 
     /// Totals and the peak: a hash.

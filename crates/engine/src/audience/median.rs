@@ -10,11 +10,12 @@ use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
 use tickmark_store::{Account, Atom, Query, Reply};
 
+use super::Scope;
 use super::label::Labels;
 use super::reading::Viewing;
+use super::record::Person;
 use super::registry::{Audience, Known};
-use super::writing::whole_ms;
-use super::{Scope, record};
+use super::viewer::Viewer;
 use crate::Result;
 
 /// Up to so many viewing sessions, the median is always of now.
@@ -73,15 +74,17 @@ impl Audience {
         let mut shown: HashSet<Atom, RandomState> = HashSet::default();
         let mut cursor = None;
         loop {
-            let query = Query::HashScan { key: known.keys.statistics(), cursor, limit: PAGE };
-            let (fields, next_cursor) = field_page(self.one(account, query).await?)?;
-            let fields: Vec<_> = fields.into_iter().filter(|(user, _)| shown.insert(user.clone())).collect();
-            let members = fields.iter().map(|(user, _)| user.clone()).collect();
-            let scores =
-                self.one(account, Query::SortedScores { key: known.keys.heartbeat(), members }).await?.scores()?;
-            for ((_, text), last_ms) in fields.into_iter().zip(scores) {
-                let viewer = last_ms.and_then(|last_ms| record::read(&text, whole_ms(last_ms), &mut labels));
-                let stretches = viewer.iter().flat_map(|viewer| &viewer.stretches);
+            let query = Query::SortedScan { key: known.keys.heartbeat(), cursor, limit: PAGE };
+            let (members, next_cursor) = match self.one(account, query).await? {
+                Reply::ScoredPage { members, next } => (members, next),
+                other => return Err(shape("ScoredPage", &other)),
+            };
+            let users = members.into_iter().map(|(user, _)| user).filter(|user| shown.insert(user.clone()));
+            let query = Query::HashGetMany { key: known.keys.statistics(), fields: users.collect() };
+            for record in self.one(account, query).await?.values()?.into_iter().flatten() {
+                let person = Person::read(&record, &mut labels);
+                let viewer = person.as_ref().and_then(|person| person.get(known.number));
+                let stretches = viewer.into_iter().flat_map(Viewer::stretches);
                 durations.extend(stretches.map(|stretch| (stretch.end_ms - stretch.start_ms, 1)));
             }
             cursor = next_cursor;
@@ -92,7 +95,10 @@ impl Audience {
         let mut purged: HashMap<i64, u64, RandomState> = HashMap::default();
         loop {
             let query = Query::HashScan { key: known.keys.purged(), cursor, limit: PAGE };
-            let (fields, next_cursor) = field_page(self.one(account, query).await?)?;
+            let (fields, next_cursor) = match self.one(account, query).await? {
+                Reply::FieldPage { fields, next } => (fields, next),
+                other => return Err(shape("FieldPage", &other)),
+            };
             purged.extend(
                 fields
                     .iter()
@@ -108,13 +114,8 @@ impl Audience {
     }
 }
 
-type FieldPage = (Vec<(Atom, Atom)>, Option<tickmark_store::Cursor>);
-
-fn field_page(reply: Reply) -> Result<FieldPage> {
-    match reply {
-        Reply::FieldPage { fields, next } => Ok((fields, next)),
-        other => Err(tickmark_store::Error::Shape { wanted: "FieldPage", got: format!("{other:?}") }.into()),
-    }
+fn shape(wanted: &'static str, got: &Reply) -> crate::Error {
+    tickmark_store::Error::Shape { wanted, got: format!("{got:?}") }.into()
 }
 
 /// The median of values that occur so many times each: of an even number, the mean of the two in the middle.

@@ -123,7 +123,8 @@ impl Audience {
         }
         let mut spans = Vec::with_capacity(found.len());
         for (active, joins) in &found {
-            let span = Span { joins, from: 0, to: SECONDS, before: *active, starts: joins.within(0, SECONDS), stops: 0 };
+            let span =
+                Span { joins, from: 0, to: SECONDS, before: *active, starts: joins.within(0, SECONDS), stops: 0 };
             if span.may_exceed(&peak) {
                 let stops = self.stops(account, known, span.from_ms(), [span.to_ms()]).await?;
                 spans.push(Span { stops: stops[0], ..span });

@@ -1,20 +1,22 @@
 //! From a request's heartbeats to the batch that keeps them.
 //!
 //! Everything of an event lives under one tag, so a request is one batch wherever it goes. What is known of its viewers is
-//! read, each takes their heartbeats in order, and what changed is written under guards. A few heartbeats rest on when their
-//! viewers were last seen, so that writers of different viewers never meet. Many rest on nobody having written to the scope
-//! meanwhile, which is one guard instead of one a viewer. A heartbeat that only says "still there" writes two scores.
+//! read, each takes their heartbeats in order, and what changed is written under guards. A few heartbeats rest on what is known
+//! of their viewers, so that writers of different viewers never meet. Many rest on nobody having written to the event
+//! meanwhile, which is one guard instead of one a viewer. A heartbeat that only says "still there" writes the viewer's record and
+//! two scores.
 
 use foldhash::fast::RandomState;
-use hashbrown::{HashMap, HashSet};
-use tickmark_store::{Account, Atom, Batch, Guard, Op, Placement, Presence, Query, Reply};
+use hashbrown::HashSet;
+use tickmark_store::{Account, Atom, Batch, Guard, Op, Placement, Presence, Query};
 
 use super::keys::{self, EventKeys, ScopeKeys, Stem};
-use super::registry::{Audience, SESSIONS_MAX, next, write_stem};
+use super::label::Labels;
+use super::record::Person;
+use super::registry::{Audience, Claim, LAST_SESSION, SESSIONS_MAX, next, read_claim, write_claim};
 use super::roll::{Attendance, Roll};
-use super::sums::Sums;
 use super::sweep::{COUNTED_AT, WRITES};
-use super::writing::{Changes, Guarding, Writing};
+use super::writing::{Guarding, ScopeWriting, Strangers, Writing};
 use super::{AudienceError, AudienceName, Scope};
 use crate::Result;
 
@@ -30,14 +32,21 @@ pub struct Planned {
 }
 
 /// A scope that heartbeats are for.
-pub(super) struct Target<'a> {
-    pub(super) attendance: Attendance<'a>,
+pub(super) struct Target {
     pub(super) keys: ScopeKeys,
+    /// Of its part in the records of viewers.
+    pub(super) number: u32,
     /// As of when viewers are counted as active; none before the first.
     pub(super) counted_at_ms: Option<i64>,
-    /// How many writes there were.
-    pub(super) writes: Option<Atom>,
     pub(super) locations: HashSet<String, RandomState>,
+}
+
+/// What a request rests on.
+struct Ground {
+    /// The event, then the sessions that the request names.
+    targets: Vec<Target>,
+    /// How many writes to the event there were.
+    writes: Option<Atom>,
 }
 
 impl Audience {
@@ -61,29 +70,40 @@ impl Audience {
             batch.ops.push(Op::Set { key: event_keys.event(), value: Atom::from(declared.threshold_ms) });
             self.enlist(account, event, &mut batch).await?;
         }
-        let stems = self.claim(account, event, roll, &mut batch).await?;
-        let targets = self.targets(account, event, roll, &stems).await?;
-        let known = self.viewers(account, &targets).await?;
+        let claims = self.claim(account, event, roll, &mut batch).await?;
+        let Ground { targets, writes } = self.ground(account, event, roll, &claims).await?;
+        let attendance = roll.attendance();
+        let records = self.records_of(account, &targets[0].keys, &attendance).await?;
         let mut labels = roll.labels.clone();
-        for (target, known) in targets.into_iter().zip(known) {
-            let writing = Writing {
-                keys: &target.keys,
-                threshold_ms: declared.threshold_ms,
-                counted_from_ms: target.counted_at_ms.unwrap_or(roll.now_ms()) - declared.threshold_ms,
-                now_ms: roll.now_ms(),
-                is_shared: self.store.is_shared(),
-                labels: &mut labels,
-                guarding: if roll.len() <= FEW { Guarding::Viewers } else { Guarding::Scope },
-                sums: Sums::default(),
-                changes: Changes::default(),
-            };
-            writing.write(&target, known, &mut batch)?;
+        let mut writing = Writing {
+            threshold_ms: declared.threshold_ms,
+            now_ms: roll.now_ms(),
+            is_shared: self.store.is_shared(),
+            labels: &mut labels,
+            guarding: if roll.len() <= FEW { Guarding::Viewers } else { Guarding::Event { writes } },
+            scopes: targets
+                .iter()
+                .map(|target| ScopeWriting::new(target, declared.threshold_ms, roll.now_ms()))
+                .collect(),
+            records: Vec::new(),
+            guards: Vec::new(),
+        };
+        let strangers = self.strangers(account, &targets, &attendance, &records).await?;
+        for ((user, sights), record) in attendance.viewers().zip(records) {
+            writing.viewer(user, sights, record, &strangers)?;
         }
+        writing.finish(&mut batch)?;
         Ok(Planned { tag: Self::tag(event), batch })
     }
 
-    /// How the keys of the request's sessions begin. New sessions are put into the batch.
-    async fn claim(&self, account: Account, event: &AudienceName, roll: &Roll, batch: &mut Batch) -> Result<Vec<Stem>> {
+    /// Which sessions the request names. New ones are put into the batch.
+    async fn claim(
+        &self,
+        account: Account,
+        event: &AudienceName,
+        roll: &Roll,
+        batch: &mut Batch,
+    ) -> Result<Vec<Claim>> {
         if roll.sessions.is_empty() {
             return Ok(Vec::new());
         }
@@ -91,32 +111,35 @@ impl Audience {
         let fields: Vec<_> = roll.sessions.iter().map(|session| Atom::from(session.as_str())).collect();
         let mut queries = vec![
             Query::HashGetMany { key: sessions.clone(), fields: fields.clone() },
-            Query::HashLen { key: sessions.clone() },
+            Query::HashGet { key: sessions.clone(), field: Atom::from(LAST_SESSION) },
         ];
         if self.placement() == Placement::Together {
             queries.extend(roll.sessions.iter().map(|session| Query::Get { key: keys::owner(session.as_str()) }));
         }
         let mut replies = self.store.read(account, queries).await?.into_iter();
         let known = next(&mut replies)?.values()?;
-        let mut count = next(&mut replies)?.count()?;
-        let mut stems = Vec::with_capacity(known.len());
-        for ((field, stem), session) in fields.into_iter().zip(known).zip(&roll.sessions) {
+        let last = next(&mut replies)?.value()?;
+        let mut number = last.as_ref().and_then(Atom::as_int).and_then(|last| u32::try_from(last).ok()).unwrap_or(0);
+        let mut claims = Vec::with_capacity(known.len());
+        let mut new = Vec::new();
+        for ((field, claim), session) in fields.into_iter().zip(known).zip(&roll.sessions) {
             let owner = match self.placement() {
                 Placement::Together => next(&mut replies)?.value()?,
                 Placement::ByTag => None,
             };
-            if let Some(stem) = stem {
-                stems.push(if stem == write_stem(Stem::Joined) { Stem::Joined } else { Stem::Seed });
+            if let Some(claim) = claim {
+                claims.push(read_claim(&sessions, &claim)?);
                 continue;
             }
-            count += 1;
-            if count > SESSIONS_MAX as u64 {
+            number += 1;
+            if number as usize > SESSIONS_MAX {
                 return Err(AudienceError::TooManySessions { event: event.to_string() }.into());
             }
             let own = Atom::from(event.as_str());
             let stem = if owner.as_ref().is_some_and(|owner| *owner != own) { Stem::Joined } else { Stem::Seed };
+            let claim = Claim { number, stem };
             batch.guards.push(Guard::Field { key: sessions.clone(), field: field.clone(), is: None });
-            batch.ops.push(Op::HashSet { key: sessions.clone(), fields: vec![(field, write_stem(stem))] });
+            new.push((field, write_claim(claim)));
             if self.placement() == Placement::Together {
                 let key = keys::owner(session.as_str());
                 batch.guards.push(Guard::Value { key: key.clone(), is: owner.clone() });
@@ -124,58 +147,82 @@ impl Audience {
                     batch.ops.push(Op::Set { key, value: own });
                 }
             }
-            stems.push(stem);
+            claims.push(claim);
         }
-        Ok(stems)
+        if !new.is_empty() {
+            let field = Atom::from(LAST_SESSION);
+            batch.guards.push(Guard::Field { key: sessions.clone(), field: field.clone(), is: last });
+            new.push((field, Atom::from(i64::from(number))));
+            batch.ops.push(Op::HashSet { key: sessions, fields: new });
+        }
+        Ok(claims)
     }
 
-    async fn targets<'a>(
-        &self,
-        account: Account,
-        event: &AudienceName,
-        roll: &'a Roll,
-        stems: &[Stem],
-    ) -> Result<Vec<Target<'a>>> {
-        let stem_of: HashMap<&AudienceName, Stem, RandomState> =
-            roll.sessions.iter().zip(stems.iter().copied()).collect();
-        let scopes = roll.by_scope().into_iter().map(|attendance| {
-            let stem = attendance.session.and_then(|session| stem_of.get(session)).copied().unwrap_or(Stem::Seed);
-            let scope = Scope { event: event.clone(), session: attendance.session.cloned() };
-            (attendance, self.scope_keys(&scope, stem))
-        });
-        let scopes: Vec<_> = scopes.collect();
-        let queries = scopes.iter().flat_map(|(_, keys)| {
-            let fields = [COUNTED_AT, WRITES].map(Atom::from).to_vec();
-            [Query::HashGetMany { key: keys.live(), fields }, Query::SetAll { key: keys.locations() }]
-        });
-        let mut replies = self.store.read(account, queries.collect()).await?.into_iter();
-        let target = |(attendance, keys)| {
-            let mut live = next(&mut replies)?.values()?.into_iter();
-            let counted_at_ms = live.next().flatten().and_then(|at| at.as_int());
-            let writes = live.next().flatten();
+    async fn ground(&self, account: Account, event: &AudienceName, roll: &Roll, claims: &[Claim]) -> Result<Ground> {
+        let whole = Scope { event: event.clone(), session: None };
+        let mut scopes = vec![(self.scope_keys(&whole, Stem::Seed), 0)];
+        scopes.extend(roll.sessions.iter().zip(claims).map(|(session, claim)| {
+            let scope = Scope { session: Some(session.clone()), ..whole.clone() };
+            (self.scope_keys(&scope, claim.stem), claim.number)
+        }));
+        let mut queries = vec![Query::HashGet { key: scopes[0].0.event_live(), field: Atom::from(WRITES) }];
+        queries.extend(scopes.iter().flat_map(|(keys, _)| {
+            let counted_at = Query::HashGet { key: keys.live(), field: Atom::from(COUNTED_AT) };
+            [counted_at, Query::SetAll { key: keys.locations() }]
+        }));
+        let mut replies = self.store.read(account, queries).await?.into_iter();
+        let writes = next(&mut replies)?.value()?;
+        let mut targets = Vec::with_capacity(scopes.len());
+        for (keys, number) in scopes {
+            let counted_at_ms = next(&mut replies)?.value()?.and_then(|at| at.as_int());
             let locations = next(&mut replies)?.members()?;
             let locations = locations.iter().filter_map(|location| Some(location.as_str()?.into_owned())).collect();
-            Ok(Target { attendance, keys, counted_at_ms, writes, locations })
-        };
-        scopes.into_iter().map(target).collect()
+            targets.push(Target { keys, number, counted_at_ms, locations });
+        }
+        Ok(Ground { targets, writes })
     }
 
-    /// What is known of each viewer: when last seen, and their record.
-    async fn viewers(&self, account: Account, targets: &[Target<'_>]) -> Result<Vec<Vec<(Option<f64>, Option<Atom>)>>> {
-        let queries = targets.iter().flat_map(|target| {
-            let users: Vec<Atom> = target.attendance.users().cloned().collect();
-            [
-                Query::SortedScores { key: target.keys.heartbeat(), members: users.clone() },
-                Query::HashGetMany { key: target.keys.statistics(), fields: users },
-            ]
-        });
-        let mut replies: std::vec::IntoIter<Reply> = self.store.read(account, queries.collect()).await?.into_iter();
-        let mut known = Vec::with_capacity(targets.len());
-        for _ in targets {
-            let scores = next(&mut replies)?.scores()?;
-            let records = next(&mut replies)?.values()?;
-            known.push(scores.into_iter().zip(records).collect());
+    async fn records_of(
+        &self,
+        account: Account,
+        keys: &ScopeKeys,
+        attendance: &Attendance<'_>,
+    ) -> Result<Vec<Option<Atom>>> {
+        let fields = attendance.users().iter().copied().cloned().collect();
+        Ok(self.one(account, Query::HashGetMany { key: keys.statistics(), fields }).await?.values()?)
+    }
+
+    /// Who is not known in a scope, but was seen there by something else that writes the same keys.
+    async fn strangers(
+        &self,
+        account: Account,
+        targets: &[Target],
+        attendance: &Attendance<'_>,
+        records: &[Option<Atom>],
+    ) -> Result<Strangers> {
+        let mut strangers = Strangers::default();
+        if !self.store.is_shared() {
+            return Ok(strangers);
         }
-        Ok(known)
+        let mut unknown: Vec<Vec<Atom>> = vec![Vec::new(); targets.len()];
+        let mut labels = Labels::default();
+        for ((user, sights), record) in attendance.viewers().zip(records) {
+            let person = record.as_ref().and_then(|record| Person::read(record, &mut labels)).unwrap_or_default();
+            let scopes = [0].into_iter().chain(sights.iter().map(|sight| sight.scope as usize));
+            for scope in scopes.filter(|scope| person.get(targets[*scope].number).is_none()) {
+                unknown[scope].push(user.clone());
+            }
+        }
+        let asked = unknown
+            .iter()
+            .zip(targets)
+            .map(|(users, target)| Query::SortedScores { key: target.keys.heartbeat(), members: users.clone() });
+        let replies = self.store.read(account, asked.collect()).await?;
+        for ((scope, users), reply) in (0..).zip(unknown).zip(replies) {
+            for (user, last_ms) in users.into_iter().zip(reply.scores()?) {
+                strangers.extend(last_ms.map(|last_ms| ((scope, user), last_ms)));
+            }
+        }
+        Ok(strangers)
     }
 }

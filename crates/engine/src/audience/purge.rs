@@ -11,12 +11,12 @@ use tickmark_store::{Account, Atom, Batch, Error as StoreError, Guard, Number, O
 
 use super::label::Labels;
 use super::peak::FORGOTTEN;
+use super::record::Person;
 use super::registry::{Audience, Known, next};
 use super::statistics::RECORD_MS;
 use super::sweep::{Sighting, WRITES};
-use super::viewer::Viewer;
-use super::writing::{stretch_member, whole_ms};
-use super::{AudienceName, Stretch, record};
+use super::writing::stretch_member;
+use super::{AudienceName, Stretch};
 use crate::Result;
 
 /// Viewers, or viewing sessions, in one batch.
@@ -63,19 +63,30 @@ impl Audience {
         let locations = next(&mut replies)?.members()?;
         let mut forgetting = Forgetting::default();
         let mut labels = Labels::default();
-        for ((user, last_ms), text) in gone.iter().zip(records) {
+        let (mut kept, mut removed) = (Vec::new(), Vec::new());
+        for ((user, last_ms), record) in gone.iter().zip(records) {
             forgetting.guards.push(Guard::Score { key: keys.heartbeat(), member: user.clone(), is: Some(*last_ms) });
-            forgetting.guards.push(Guard::Field { key: keys.statistics(), field: user.clone(), is: text.clone() });
-            let viewer = text.and_then(|text| record::read(&text, whole_ms(*last_ms), &mut labels));
-            if let Some(Viewer { stretches, .. }) = viewer {
-                let before = stretches.len() - 1;
-                stretches[..before].iter().for_each(|stretch| forgetting.stretch(user, *stretch));
-                forgetting.duration(stretches[before]);
+            let person = record.as_ref().and_then(|record| Person::read(record, &mut labels));
+            forgetting.guards.push(Guard::Field { key: keys.statistics(), field: user.clone(), is: record });
+            let Some(mut person) = person else { continue };
+            if let Some(viewer) = person.take(known.number) {
+                viewer.before.iter().for_each(|stretch| forgetting.stretch(user, *stretch));
+                forgetting.duration(viewer.latest);
+            }
+            if person.is_empty() {
+                removed.push(user.clone());
+            } else {
+                kept.push((user.clone(), person.write(&labels)));
             }
         }
         let mut batch = self.forget(account, known, forgetting, before_ms).await?;
         batch.ops.push(Op::SortedRemove { key: keys.heartbeat(), members: users.clone() });
-        batch.ops.push(Op::HashRemove { key: keys.statistics(), fields: users.clone() });
+        if !removed.is_empty() {
+            batch.ops.push(Op::HashRemove { key: keys.statistics(), fields: removed });
+        }
+        if !kept.is_empty() {
+            batch.ops.push(Op::HashSet { key: keys.statistics(), fields: kept });
+        }
         for location in locations.iter().filter_map(Atom::as_str) {
             for key in [keys.viewing_start(&location), keys.viewing_end(&location)] {
                 batch.ops.push(Op::SortedRemove { key, members: users.clone() });
@@ -99,24 +110,20 @@ impl Audience {
             users.insert(user.to_vec(), Atom::from_bytes(user));
         }
         let users: Vec<Atom> = users.into_values().collect();
-        let queries = vec![
-            Query::SortedScores { key: keys.heartbeat(), members: users.clone() },
-            Query::HashGetMany { key: keys.statistics(), fields: users.clone() },
-        ];
-        let mut replies = self.store.read(account, queries).await?.into_iter();
-        let (scores, records) = (next(&mut replies)?.scores()?, next(&mut replies)?.values()?);
+        let query = Query::HashGetMany { key: keys.statistics(), fields: users.clone() };
+        let records = self.one(account, query).await?.values()?;
         let (mut forgetting, mut labels, mut kept) = (Forgetting::default(), Labels::default(), Vec::new());
-        for ((user, last_ms), text) in users.iter().zip(scores).zip(records) {
-            let (Some(last_ms), Some(text)) = (last_ms, text) else { continue };
-            let Some(mut viewer) = record::read(&text, whole_ms(last_ms), &mut labels) else { continue };
-            let old = viewer.stretches.partition_point(|stretch| stretch.end_ms < before_ms);
-            let old = old.min(viewer.stretches.len() - 1);
-            for stretch in viewer.stretches.drain(..old) {
+        for (user, record) in users.iter().zip(records) {
+            let person = record.as_ref().and_then(|record| Person::read(record, &mut labels));
+            let Some(mut person) = person else { continue };
+            let Some(mut viewer) = person.get(known.number).cloned() else { continue };
+            let old = viewer.before.partition_point(|stretch| stretch.end_ms < before_ms);
+            for stretch in viewer.before.drain(..old) {
                 forgetting.stretch(user, stretch);
             }
-            forgetting.guards.push(Guard::Score { key: keys.heartbeat(), member: user.clone(), is: Some(last_ms) });
-            forgetting.guards.push(Guard::Field { key: keys.statistics(), field: user.clone(), is: Some(text) });
-            kept.push((user.clone(), record::write(&viewer, &labels)));
+            person.put(known.number, viewer);
+            forgetting.guards.push(Guard::Field { key: keys.statistics(), field: user.clone(), is: record });
+            kept.push((user.clone(), person.write(&labels)));
         }
         let mut batch = self.forget(account, known, forgetting, before_ms).await?;
         if !kept.is_empty() {
@@ -137,7 +144,7 @@ impl Audience {
         let before_ms = self.forgotten_before_ms(account, known).await?.map_or(before_ms, |old| old.max(before_ms));
         let forgotten = vec![(Atom::from(FORGOTTEN), Atom::from(before_ms))];
         let ops = vec![
-            Op::HashIncrement { key: keys.live(), fields: written },
+            Op::HashIncrement { key: keys.event_live(), fields: written },
             Op::HashSet { key: keys.totals(), fields: forgotten },
         ];
         let mut batch = Batch { guards: what.guards, ops };
@@ -198,5 +205,4 @@ impl Forgetting {
     fn duration(&mut self, stretch: Stretch) {
         *self.durations.entry(stretch.end_ms - stretch.start_ms).or_default() += 1;
     }
-
 }

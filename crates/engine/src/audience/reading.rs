@@ -5,10 +5,10 @@ use std::ops::Bound;
 use tickmark_store::{Account, Atom, Cursor, Query, Reply, ScoreRange};
 
 use super::label::{self, Labels};
+use super::record::Person;
 use super::registry::{Audience, next};
 use super::sums::{DURATION_MS, SESSIONS};
-use super::writing::whole_ms;
-use super::{AudienceError, Scope, Stretch, name, record};
+use super::{AudienceError, Scope, Stretch, name};
 use crate::Result;
 
 /// How long viewers watched.
@@ -88,15 +88,10 @@ impl Audience {
     pub async fn viewer(&self, account: Account, scope: &Scope, user: &str, now_ms: i64) -> Result<Seen> {
         name::check_user(user)?;
         let known = self.known(account, scope).await?;
-        let queries = vec![
-            Query::SortedScores { key: known.keys.heartbeat(), members: vec![Atom::from(user)] },
-            Query::HashGet { key: known.keys.statistics(), field: Atom::from(user) },
-        ];
-        let mut replies = self.store.read(account, queries).await?.into_iter();
-        let last_ms = next(&mut replies)?.scores()?.into_iter().flatten().next();
-        let record = next(&mut replies)?.value()?;
+        let query = Query::HashGet { key: known.keys.statistics(), field: Atom::from(user) };
         let mut labels = Labels::default();
-        let viewer = last_ms.zip(record).and_then(|(last, record)| record::read(&record, whole_ms(last), &mut labels));
+        let person = self.one(account, query).await?.value()?.and_then(|record| Person::read(&record, &mut labels));
+        let viewer = person.and_then(|mut person| person.take(known.number));
         let viewer = viewer.ok_or_else(|| AudienceError::UnknownViewer { user: user.to_owned() })?;
         let text = labels.text(viewer.label);
         Ok(Seen {
@@ -106,7 +101,7 @@ impl Audience {
             location: label::location(text).to_owned(),
             country: label::country(text).map(str::to_owned),
             groups: label::groups(text).map(str::to_owned).collect(),
-            viewing_sessions: viewer.stretches,
+            viewing_sessions: viewer.stretches().collect(),
         })
     }
 }

@@ -51,10 +51,22 @@ pub(super) struct Declared {
     pub(super) record: Option<Atom>,
 }
 
+/// Which session it is, in the order they were first seen from 1, and how its keys begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Claim {
+    pub(super) number: u32,
+    pub(super) stem: Stem,
+}
+
+/// The field of the hash of sessions that has the number of the last. No session is called that.
+pub(super) const LAST_SESSION: &str = "#";
+
 /// A scope that is there.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
     pub(super) keys: ScopeKeys,
+    /// Of its part in the records of viewers; 0 is the event.
+    pub(super) number: u32,
     pub(super) threshold_ms: i64,
 }
 
@@ -181,18 +193,19 @@ impl Audience {
         limit: u32,
     ) -> Result<Page> {
         self.known(account, &Scope { event: event.clone(), session: None }).await?;
-        let mut names: Vec<_> = self.stems(account, event).await?.into_iter().map(|(name, _)| name).collect();
+        let mut names: Vec<_> = self.claims(account, event).await?.into_iter().map(|(name, _)| name).collect();
         names.sort_unstable();
         names.retain(|name| after.is_none_or(|after| name.as_str() > after));
         Ok(paged(names, limit))
     }
 
-    /// Every session of an event, with how its keys begin.
-    pub(super) async fn stems(&self, account: Account, event: &AudienceName) -> Result<Vec<(String, Stem)>> {
+    /// Every session of an event.
+    pub(super) async fn claims(&self, account: Account, event: &AudienceName) -> Result<Vec<(String, Claim)>> {
         let key = EventKeys::of(self.placement(), event).sessions();
-        let fields = self.one(account, Query::HashAll { key }).await?.fields()?;
-        let named = fields.iter().filter_map(|(name, stem)| Some((name.as_str()?.into_owned(), read_stem(stem))));
-        Ok(named.collect())
+        let fields = self.one(account, Query::HashAll { key: key.clone() }).await?.fields()?;
+        let sessions = fields.iter().filter(|(name, _)| *name != Atom::from(LAST_SESSION));
+        let claims = sessions.filter_map(|(name, claim)| Some((name.as_str()?.into_owned(), claim)));
+        claims.map(|(name, claim)| Ok((name, read_claim(&key, claim)?))).collect()
     }
 
     /// Every scope of an event that is there: the event, then its sessions.
@@ -201,10 +214,10 @@ impl Audience {
         let first = self.known(account, &whole).await?;
         let threshold_ms = first.threshold_ms;
         let mut scopes = vec![first];
-        for (session, stem) in self.stems(account, event).await? {
+        for (session, Claim { number, stem }) in self.claims(account, event).await? {
             let Ok(session) = AudienceName::parse(&session) else { continue };
             let keys = self.scope_keys(&Scope { session: Some(session), ..whole.clone() }, stem);
-            scopes.push(Known { keys, threshold_ms });
+            scopes.push(Known { keys, number, threshold_ms });
         }
         Ok(scopes)
     }
@@ -228,15 +241,19 @@ impl Audience {
         queries.extend(more);
         let mut replies = self.store.read(account, queries).await?.into_iter();
         let record = next(&mut replies)?.value()?;
-        let stem = next(&mut replies)?.value()?;
+        let claim = next(&mut replies)?.value()?;
         let record = record.ok_or_else(|| AudienceError::UnknownEvent { event: scope.event.to_string() })?;
         let threshold_ms = read_threshold(&keys.event(), &record)?;
-        if let (Some(session), None) = (&scope.session, &stem) {
-            let (event, session) = (scope.event.to_string(), session.to_string());
-            return Err(AudienceError::UnknownSession { event, session }.into());
-        }
-        let stem = stem.as_ref().map_or(Stem::Seed, read_stem);
-        Ok((Known { keys: self.scope_keys(scope, stem), threshold_ms }, replies.collect()))
+        let claim = match (&scope.session, claim) {
+            (None, _) => Claim { number: 0, stem: Stem::Seed },
+            (Some(_), Some(claim)) => read_claim(&keys.sessions(), &claim)?,
+            (Some(session), None) => {
+                let (event, session) = (scope.event.to_string(), session.to_string());
+                return Err(AudienceError::UnknownSession { event, session }.into());
+            }
+        };
+        let known = Known { keys: self.scope_keys(scope, claim.stem), number: claim.number, threshold_ms };
+        Ok((known, replies.collect()))
     }
 
     pub(super) async fn declared(&self, account: Account, event: &AudienceName) -> Result<Declared> {
@@ -288,15 +305,24 @@ pub(super) fn next(replies: &mut impl Iterator<Item = Reply>) -> Result<Reply> {
     replies.next().ok_or_else(|| missing.into())
 }
 
-pub(super) fn write_stem(stem: Stem) -> Atom {
-    Atom::from(match stem {
-        Stem::Seed => "seed",
-        Stem::Joined => "joined",
-    })
+/// `NUMBER`, or `NUMBER#joined`.
+pub(super) fn write_claim(claim: Claim) -> Atom {
+    match claim.stem {
+        Stem::Seed => Atom::from(i64::from(claim.number)),
+        Stem::Joined => Atom::from(format!("{}#joined", claim.number)),
+    }
 }
 
-fn read_stem(atom: &Atom) -> Stem {
-    if *atom == write_stem(Stem::Joined) { Stem::Joined } else { Stem::Seed }
+pub(super) fn read_claim(key: &Key, atom: &Atom) -> Result<Claim> {
+    let text = atom.as_str().unwrap_or_default();
+    let (number, stem) = match text.strip_suffix("#joined") {
+        Some(number) => (number, Stem::Joined),
+        None => (&*text, Stem::Seed),
+    };
+    let number = number.parse().ok().filter(|number| *number > 0);
+    let number =
+        number.ok_or_else(|| Error::Record { key: key.to_string(), why: format!("{atom} is not a session") })?;
+    Ok(Claim { number, stem })
 }
 
 fn read_threshold(key: &Key, record: &Atom) -> Result<i64> {

@@ -8,7 +8,7 @@
 use tickmark_store::{Account, Atom, Batch, Guard, Key, Op, Order, Placement, Presence, Query, ScoreRange};
 
 use super::keys::{self, EventKeys, ScopeKeys, Stem};
-use super::registry::Audience;
+use super::registry::{Audience, Claim};
 use super::{AudienceError, AudienceName, Scope};
 use crate::Result;
 
@@ -39,11 +39,11 @@ impl Audience {
         if self.one(account, Query::Get { key: keys.gone() }).await?.value()?.is_none() {
             return Ok(());
         }
-        let sessions = self.stems(account, event).await?;
+        let sessions = self.claims(account, event).await?;
         let whole = Scope { event: event.clone(), session: None };
         self.remove_scope(account, &keys, &self.scope_keys(&whole, Stem::Seed)).await?;
         let mut last = vec![Op::Delete { key: keys.sessions() }, Op::Delete { key: keys.gone() }];
-        for (name, stem) in sessions {
+        for (name, Claim { stem, .. }) in sessions {
             let Ok(session) = AudienceName::parse(&name) else { continue };
             let scope = Scope { session: Some(session), ..whole.clone() };
             self.remove_scope(account, &keys, &self.scope_keys(&scope, stem)).await?;

@@ -1,4 +1,4 @@
-//! A request's heartbeats: checked one by one, then put in order by scope, viewer and time.
+//! A request's heartbeats: checked one by one, then put in order by viewer and time.
 //!
 //! Users, sessions and labels are numbered, so that a heartbeat is a few numbers and a million of them need no allocation
 //! each.
@@ -43,44 +43,43 @@ pub struct Roll {
 /// Ordered as heartbeats are taken: the one that came first at an instant comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry {
-    /// The number of the session; 0 is the event itself.
-    scope: u32,
     user: u32,
     at_ms: i64,
     order: u32,
+    /// The number of the session in the request; 0 is the event itself.
+    scope: u32,
     label: u32,
 }
 
-/// The heartbeats of one scope: of each user in order of time.
+/// Whom a request saw: users in the order of their bytes, because a store finds the next one beside the last, and the
+/// heartbeats of each in order of time.
 #[derive(Debug)]
 pub(super) struct Attendance<'a> {
-    /// None for the event itself.
-    pub(super) session: Option<&'a AudienceName>,
-    beats: Vec<Beat>,
-    /// Each user, and where their heartbeats end.
-    users: Vec<(&'a Atom, usize)>,
+    users: Vec<&'a Atom>,
+    sights: Vec<Sight>,
+    /// Where those of each user end.
+    ends: Vec<usize>,
+}
+
+/// A heartbeat of a user.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sight {
+    /// The number of the session in the request; 0 where none is named.
+    pub(super) scope: u32,
+    pub(super) beat: Beat,
 }
 
 impl<'a> Attendance<'a> {
-    pub(super) fn users(&self) -> impl Iterator<Item = &'a Atom> {
-        self.users.iter().map(|(user, _)| *user)
+    pub(super) fn users(&self) -> &[&'a Atom] {
+        &self.users
     }
 
     /// Each user with their heartbeats.
-    pub(super) fn viewers(&self) -> impl Iterator<Item = (&'a Atom, &[Beat])> {
+    pub(super) fn viewers(&self) -> impl Iterator<Item = (&'a Atom, &[Sight])> {
         let mut start = 0;
-        self.users.iter().map(move |(user, end)| (*user, &self.beats[std::mem::replace(&mut start, *end)..*end]))
+        let ends = self.users.iter().zip(&self.ends);
+        ends.map(move |(user, end)| (*user, &self.sights[std::mem::replace(&mut start, *end)..*end]))
     }
-}
-
-fn attendance<'a>(session: Option<&'a AudienceName>, entries: &[Entry], users: &[&'a Atom]) -> Attendance<'a> {
-    let beats = entries.iter().map(|entry| Beat { at_ms: entry.at_ms, label: entry.label }).collect();
-    let mut end = 0;
-    let users = entries.chunk_by(|a, b| a.user == b.user).map(|of_user| {
-        end += of_user.len();
-        (users[of_user[0].user as usize], end)
-    });
-    Attendance { session, beats, users: users.collect() }
 }
 
 impl Roll {
@@ -126,25 +125,23 @@ impl Roll {
         };
         let user = self.user(heartbeat.user)?;
         let order = u32::try_from(self.beats.len()).unwrap_or(u32::MAX);
-        self.beats.push(Entry { scope, user, at_ms: heartbeat.at_ms, order, label });
+        self.beats.push(Entry { user, at_ms: heartbeat.at_ms, order, scope, label });
         Ok(())
     }
 
-    /// Whom each scope saw: first the event, which sees everyone, then its sessions. Users are in the order of their bytes,
-    /// because a store finds the next one beside the last.
-    pub(super) fn by_scope(&self) -> Vec<Attendance<'_>> {
-        let (sorted, ranks) = self.ranked();
-        let ranked = |entry: &Entry| Entry { user: ranks[entry.user as usize], ..*entry };
-        let mut of_event: Vec<Entry> = self.beats.iter().map(|entry| Entry { scope: 0, ..ranked(entry) }).collect();
-        let mut of_sessions: Vec<Entry> = self.beats.iter().filter(|entry| entry.scope != 0).map(ranked).collect();
-        of_event.sort_unstable();
-        of_sessions.sort_unstable();
-        let mut scopes = vec![attendance(None, &of_event, &sorted)];
-        for entries in of_sessions.chunk_by(|a, b| a.scope == b.scope) {
-            let session = entries.first().and_then(|entry| self.sessions.get(entry.scope as usize - 1));
-            scopes.push(attendance(session, entries, &sorted));
-        }
-        scopes
+    pub(super) fn attendance(&self) -> Attendance<'_> {
+        let (users, ranks) = self.ranked();
+        let ranked = self.beats.iter().map(|entry| Entry { user: ranks[entry.user as usize], ..*entry });
+        let mut entries: Vec<Entry> = ranked.collect();
+        entries.sort_unstable();
+        let mut end = 0;
+        let ends = entries.chunk_by(|a, b| a.user == b.user).map(|of_user| {
+            end += of_user.len();
+            end
+        });
+        let ends = ends.collect();
+        let sight = |entry: &Entry| Sight { scope: entry.scope, beat: Beat { at_ms: entry.at_ms, label: entry.label } };
+        Attendance { users, sights: entries.iter().map(sight).collect(), ends }
     }
 
     /// The users in the order of their bytes, and the place of each.

@@ -6,11 +6,12 @@ use std::ops::Bound;
 use tickmark_store::{Account, Atom, Order, Query, ScoreRange};
 
 use super::label::{self, Labels};
+use super::record::Person;
 use super::registry::{Audience, Known, next};
 use super::sums::VIEWERS;
 use super::sweep::COUNTED_AT;
 use super::writing::whole_ms;
-use super::{AudienceError, Scope, record};
+use super::{AudienceError, Scope};
 use crate::Result;
 
 /// Between records.
@@ -152,12 +153,11 @@ impl Audience {
         let ahead: Vec<Atom> = ahead.into_iter().map(|(user, _)| user).collect();
         if !ahead.is_empty() {
             // A viewing session before the one to come may still make them active.
-            const LATER_MS: i64 = i64::MAX / 4;
             let query = Query::HashGetMany { key: known.keys.statistics(), fields: ahead.clone() };
             let records = self.one(account, query).await?.values()?;
             users.extend(ahead.into_iter().zip(records).filter_map(|(user, record)| {
-                let viewer = record::read(&record?, LATER_MS, &mut Labels::default())?;
-                (!viewer.is_active(now_ms, known.threshold_ms)).then_some(user)
+                let person = Person::read(&record?, &mut Labels::default())?;
+                (!person.get(known.number)?.is_active(now_ms, known.threshold_ms)).then_some(user)
             }));
         }
         Ok(Some(Correction { users }))
@@ -174,10 +174,11 @@ impl Audience {
             return Ok(());
         }
         let query = Query::HashGetMany { key: known.keys.statistics(), fields: correction.users };
+        let mut labels = Labels::default();
         for record in self.one(account, query).await?.values()?.into_iter().flatten() {
-            let text = record.as_str().unwrap_or_default();
-            let label = text.splitn(4, '#').nth(3).unwrap_or_default();
-            for field in label::fields(label).chain([VIEWERS.to_owned()]) {
+            let person = Person::read(&record, &mut labels);
+            let Some(viewer) = person.as_ref().and_then(|person| person.get(known.number)) else { continue };
+            for field in label::fields(labels.text(viewer.label)).chain([VIEWERS.to_owned()]) {
                 *fields.entry(field).or_default() -= 1;
             }
         }

@@ -9,16 +9,17 @@ use std::ops::Bound;
 
 use tickmark_store::{Account, Atom, Batch, Error as StoreError, Guard, Op, Order, Query, ScoreRange};
 
+use super::AudienceName;
 use super::label::Labels;
+use super::record::Person;
 use super::registry::{Audience, Known, next};
 use super::sums::{Count, VIEWERS};
 use super::writing::whole_ms;
-use super::{AudienceName, record};
 use crate::{Error, Result};
 
 /// The field that says as of when a hash of live counts is true.
 pub(super) const COUNTED_AT: &str = "at";
-/// The field that counts the writes to a scope, so that one can rest on there having been no other.
+/// The field that counts the writes to an event, so that one can rest on there having been no other.
 pub(super) const WRITES: &str = "writes";
 /// Viewers taken out in one batch.
 const STEP: u64 = 5_000;
@@ -86,7 +87,8 @@ impl Audience {
         let (mut labels, mut count) = (Labels::default(), Count::default());
         let mut batch = Batch::new().guard(Guard::Field { key: keys.live(), field: field.clone(), is: counted_at });
         for ((user, last_ms), record) in gone.into_iter().zip(records) {
-            if let Some(viewer) = record.and_then(|record| record::read(&record, whole_ms(last_ms), &mut labels)) {
+            let person = record.and_then(|record| Person::read(&record, &mut labels));
+            if let Some(viewer) = person.as_ref().and_then(|person| person.get(known.number)) {
                 count.add(viewer.label, -1);
             }
             batch.guards.push(Guard::Score { key: keys.heartbeat(), member: user, is: Some(last_ms) });

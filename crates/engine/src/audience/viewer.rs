@@ -12,8 +12,10 @@ use super::Stretch;
 pub(super) struct Viewer {
     /// When they were first seen. Viewing sessions that long ago may no longer be known.
     pub(super) first_ms: i64,
-    /// All viewing sessions, in order; the last is the latest. Never empty.
-    pub(super) stretches: Vec<Stretch>,
+    /// Viewing sessions before the latest, in order.
+    pub(super) before: Vec<Stretch>,
+    /// The latest viewing session.
+    pub(super) latest: Stretch,
     /// The number of what the latest heartbeat said.
     pub(super) label: u32,
 }
@@ -40,21 +42,21 @@ impl Viewer {
     pub(super) fn new(beat: Beat, threshold_ms: i64, ledger: &mut impl Ledger) -> Self {
         ledger.covered(beat.at_ms, beat.at_ms + threshold_ms, beat.label);
         ledger.viewed(1, 0);
-        let stretch = Stretch { start_ms: beat.at_ms, end_ms: beat.at_ms };
-        Self { first_ms: beat.at_ms, stretches: vec![stretch], label: beat.label }
+        let latest = Stretch { start_ms: beat.at_ms, end_ms: beat.at_ms };
+        Self { first_ms: beat.at_ms, before: Vec::new(), latest, label: beat.label }
     }
 
     pub(super) fn last_ms(&self) -> i64 {
-        self.latest().end_ms
+        self.latest.end_ms
     }
 
-    /// The latest viewing session.
-    pub(super) fn latest(&self) -> Stretch {
-        self.stretches.last().copied().unwrap_or(Stretch { start_ms: 0, end_ms: 0 })
+    /// All viewing sessions, in order.
+    pub(super) fn stretches(&self) -> impl Iterator<Item = Stretch> {
+        self.before.iter().copied().chain([self.latest])
     }
 
     pub(super) fn is_active(&self, at_ms: i64, threshold_ms: i64) -> bool {
-        self.stretches.iter().rev().any(|stretch| stretch.start_ms <= at_ms && at_ms <= stretch.end_ms + threshold_ms)
+        self.stretches().any(|stretch| stretch.start_ms <= at_ms && at_ms <= stretch.end_ms + threshold_ms)
     }
 
     pub(super) fn take(&mut self, beat: Beat, threshold_ms: i64, ledger: &mut impl Ledger) {
@@ -69,15 +71,13 @@ impl Viewer {
             self.label = beat.label;
         }
         ledger.covered(beat.at_ms.max(last_ms + threshold_ms + 1), beat.at_ms + threshold_ms, beat.label);
-        match self.stretches.last_mut() {
-            Some(latest) if beat.at_ms - latest.end_ms <= threshold_ms => {
-                ledger.viewed(0, beat.at_ms - latest.end_ms);
-                latest.end_ms = beat.at_ms;
-            }
-            _ => {
-                ledger.viewed(1, 0);
-                self.stretches.push(Stretch { start_ms: beat.at_ms, end_ms: beat.at_ms });
-            }
+        if beat.at_ms - last_ms <= threshold_ms {
+            ledger.viewed(0, beat.at_ms - last_ms);
+            self.latest.end_ms = beat.at_ms;
+        } else {
+            ledger.viewed(1, 0);
+            self.before.push(self.latest);
+            self.latest = Stretch { start_ms: beat.at_ms, end_ms: beat.at_ms };
         }
     }
 
@@ -87,9 +87,12 @@ impl Viewer {
         let at_ms = beat.at_ms;
         self.first_ms = self.first_ms.min(at_ms);
         // The first viewing session that ends at or after the heartbeat; there is one, because the heartbeat is late.
-        let next = self.stretches.partition_point(|stretch| stretch.end_ms < at_ms);
-        let Some(after) = self.stretches.get(next).copied().filter(|after| at_ms < after.start_ms) else { return };
-        let before = next.checked_sub(1).and_then(|index| self.stretches.get(index)).copied();
+        let next = self.before.partition_point(|stretch| stretch.end_ms < at_ms);
+        let after = self.before.get(next).copied().unwrap_or(self.latest);
+        if after.start_ms <= at_ms {
+            return;
+        }
+        let before = next.checked_sub(1).and_then(|index| self.before.get(index)).copied();
         let from_ms = before.map_or(at_ms, |before| at_ms.max(before.end_ms + threshold_ms + 1));
         let to_ms = (at_ms + threshold_ms).min(after.start_ms - 1);
         if from_ms <= to_ms {
@@ -100,22 +103,26 @@ impl Viewer {
         match (joins_before, joins_after) {
             (Some(before), true) => {
                 ledger.viewed(-1, after.start_ms - before.end_ms);
-                self.stretches[next].start_ms = before.start_ms;
-                self.stretches.remove(next - 1);
+                self.nth_mut(next).start_ms = before.start_ms;
+                self.before.remove(next - 1);
             }
             (Some(before), false) => {
                 ledger.viewed(0, at_ms - before.end_ms);
-                self.stretches[next - 1].end_ms = at_ms;
+                self.nth_mut(next - 1).end_ms = at_ms;
             }
             (None, true) => {
                 ledger.viewed(0, after.start_ms - at_ms);
-                self.stretches[next].start_ms = at_ms;
+                self.nth_mut(next).start_ms = at_ms;
             }
             (None, false) => {
                 ledger.viewed(1, 0);
-                self.stretches.insert(next, Stretch { start_ms: at_ms, end_ms: at_ms });
+                self.before.insert(next, Stretch { start_ms: at_ms, end_ms: at_ms });
             }
         }
+    }
+
+    fn nth_mut(&mut self, index: usize) -> &mut Stretch {
+        self.before.get_mut(index).unwrap_or(&mut self.latest)
     }
 }
 
@@ -177,7 +184,7 @@ mod tests {
                 .chunk_by(|a, b| b - a <= THRESHOLD_MS)
                 .map(|chunk| Stretch { start_ms: chunk[0], end_ms: chunk[chunk.len() - 1] })
                 .collect();
-            prop_assert_eq!(&viewer.stretches, &sessions);
+            prop_assert_eq!(&viewer.stretches().collect::<Vec<_>>(), &sessions);
             prop_assert_eq!(ledger.sessions, i64::try_from(sessions.len()).unwrap());
             prop_assert_eq!(ledger.duration_ms, sessions.iter().map(|stretch| stretch.end_ms - stretch.start_ms).sum::<i64>());
             for at in -5..250 {

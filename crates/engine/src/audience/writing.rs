@@ -1,51 +1,62 @@
-//! What one scope's heartbeats write.
+//! What heartbeats write.
 
 use std::collections::BTreeMap;
 
 use foldhash::fast::RandomState;
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 use tickmark_store::{AddWhen, Atom, Batch, Guard, Key, Number, Op};
 
 use super::keys::ScopeKeys;
 use super::label::{self, LOCATION_DEFAULT, Labels};
 use super::planning::Target;
+use super::record::Person;
 use super::registry::LOCATIONS_MAX;
+use super::roll::Sight;
 use super::sums::Sums;
 use super::sweep::{COUNTED_AT, WRITES};
 use super::viewer::{Beat, Viewer};
-use super::{AudienceError, Stretch, VIEWING_SESSIONS_MAX, record};
+use super::{AudienceError, Stretch, VIEWING_SESSIONS_MAX};
 use crate::{Error, Result};
 
-/// One scope's part of a batch in the making.
+/// A batch in the making.
 pub(super) struct Writing<'a> {
-    pub(super) keys: &'a ScopeKeys,
     pub(super) threshold_ms: i64,
-    /// Who was last seen from then on is counted as active.
-    pub(super) counted_from_ms: i64,
     pub(super) now_ms: i64,
     /// Whether the sorted sets of viewing sessions are wanted, which others may read but this program never does.
     pub(super) is_shared: bool,
     pub(super) labels: &'a mut Labels,
     pub(super) guarding: Guarding,
-    pub(super) sums: Sums,
-    pub(super) changes: Changes,
+    /// By their number in the request.
+    pub(super) scopes: Vec<ScopeWriting<'a>>,
+    pub(super) records: Vec<(Atom, Atom)>,
+    pub(super) guards: Vec<Guard>,
+}
+
+/// One scope's part of it.
+pub(super) struct ScopeWriting<'a> {
+    target: &'a Target,
+    /// Who was last seen from then on is counted as active.
+    counted_from_ms: i64,
+    sums: Sums,
+    changes: Changes,
 }
 
 /// What a batch rests on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Guarding {
-    /// That each viewer was last seen when this was read.
+    /// That each viewer's record is what was read.
     Viewers,
-    /// That nobody wrote to the scope since it was read.
-    Scope,
+    /// That nobody wrote to the event since it was read.
+    Event { writes: Option<Atom> },
 }
+
+/// When users without a record were last seen, by number of the scope in the request.
+pub(super) type Strangers = HashMap<(u32, Atom), f64, RandomState>;
 
 /// Elements to write, a list a key.
 #[derive(Default)]
-pub(super) struct Changes {
-    guards: Vec<Guard>,
+struct Changes {
     heartbeats: Vec<(Atom, f64)>,
-    records: Vec<(Atom, Atom)>,
     attended: Vec<Atom>,
     /// Who begins to watch later than now.
     ahead: Vec<(Atom, f64)>,
@@ -67,114 +78,142 @@ struct Place {
 }
 
 impl Writing<'_> {
-    pub(super) fn write(
-        mut self,
-        target: &Target<'_>,
-        known: Vec<(Option<f64>, Option<Atom>)>,
-        batch: &mut Batch,
+    /// Takes a viewer's heartbeats.
+    pub(super) fn viewer(
+        &mut self,
+        user: &Atom,
+        sights: &[Sight],
+        record: Option<Atom>,
+        strangers: &Strangers,
     ) -> Result<()> {
-        for ((user, beats), (last_ms, record)) in target.attendance.viewers().zip(known) {
-            self.viewer(user, beats, last_ms, record)?;
+        let mut person = match &record {
+            None => Person::default(),
+            Some(held) => Person::read(held, self.labels).ok_or_else(|| self.unread(user))?,
+        };
+        let mut has_changed = self.take(0, user, sights.iter(), &mut person, strangers);
+        for (index, Sight { scope, .. }) in sights.iter().enumerate() {
+            let is_first = sights[..index].iter().all(|sight| sight.scope != *scope);
+            if *scope != 0 && is_first {
+                let of_session = sights[index..].iter().filter(|sight| sight.scope == *scope);
+                has_changed |= self.take(*scope, user, of_session, &mut person, strangers);
+            }
         }
-        let new: Vec<Atom> = self
-            .changes
-            .places
-            .keys()
-            .filter(|place| !target.locations.contains(*place))
-            .map(|place| Atom::from(place.as_str()))
-            .collect();
-        if target.locations.len() + new.len() > LOCATIONS_MAX {
-            return Err(AudienceError::TooManyLocations.into());
+        if has_changed {
+            if self.guarding == Guarding::Viewers {
+                let key = self.scopes[0].target.keys.statistics();
+                self.guards.push(Guard::Field { key, field: user.clone(), is: record });
+            }
+            self.records.push((user.clone(), person.write(self.labels)));
         }
-        let live = self.keys.live();
-        let counted_at = Atom::from(COUNTED_AT);
-        batch.guards.push(Guard::Field {
-            key: live.clone(),
-            field: counted_at.clone(),
-            is: target.counted_at_ms.map(Atom::from),
-        });
-        if target.counted_at_ms.is_none() {
-            batch.ops.push(Op::HashSet { key: live.clone(), fields: vec![(counted_at, Atom::from(self.now_ms))] });
-        }
-        if self.guarding == Guarding::Scope {
-            let is = target.writes.clone();
-            batch.guards.push(Guard::Field { key: live.clone(), field: Atom::from(WRITES), is });
-        }
-        batch.ops.push(Op::HashIncrement { key: live, fields: vec![(Atom::from(WRITES), Number::Int(1))] });
-        if !new.is_empty() {
-            batch.ops.push(Op::SetAdd { key: self.keys.locations(), members: new });
-        }
-        self.sums.ops(self.keys, self.labels, &mut batch.ops);
-        self.changes.ops(self.keys, batch);
-        batch.ops.push(Op::Publish { channel: self.keys.channel(), message: Box::default() });
         Ok(())
     }
 
-    fn viewer(&mut self, user: &Atom, beats: &[Beat], last_ms: Option<f64>, record: Option<Atom>) -> Result<()> {
-        let old = self.read(user, last_ms, record.as_ref())?;
+    /// The heartbeats of one scope. Whether they changed anything.
+    fn take<'s>(
+        &mut self,
+        scope: u32,
+        user: &Atom,
+        sights: impl Iterator<Item = &'s Sight>,
+        person: &mut Person,
+        strangers: &Strangers,
+    ) -> bool {
+        let (labels, threshold_ms) = (&mut *self.labels, self.threshold_ms);
+        let writing = &mut self.scopes[scope as usize];
+        let number = writing.target.number;
+        let old = person.get(number).cloned();
         let mut new = old.clone();
-        if let (None, Some(last_ms)) = (&old, last_ms) {
+        if old.is_none()
+            && !strangers.is_empty()
+            && let Some(last_ms) = strangers.get(&(scope, user.clone()))
+        {
             // Seen by something else that writes these keys: known from now on, with what is known of them.
-            let seen = Beat { at_ms: whole_ms(last_ms), label: self.labels.number(&format!("{LOCATION_DEFAULT}#")) };
-            new = Some(Viewer::new(seen, self.threshold_ms, &mut self.sums));
+            let seen = Beat { at_ms: whole_ms(*last_ms), label: labels.number(&format!("{LOCATION_DEFAULT}#")) };
+            new = Some(Viewer::new(seen, threshold_ms, &mut writing.sums));
         }
         // Where the latest viewing session was seen: location, until when.
-        let mut sights: Vec<(u32, i64)> = Vec::new();
-        for beat in beats {
+        let mut seen: Vec<(u32, i64)> = Vec::new();
+        for Sight { beat, .. } in sights {
             match &mut new {
-                Some(viewer) => viewer.take(*beat, self.threshold_ms, &mut self.sums),
-                None => new = Some(Viewer::new(*beat, self.threshold_ms, &mut self.sums)),
+                Some(viewer) => viewer.take(*beat, threshold_ms, &mut writing.sums),
+                None => new = Some(Viewer::new(*beat, threshold_ms, &mut writing.sums)),
             }
             if new.as_ref().is_some_and(|viewer| viewer.last_ms() == beat.at_ms && viewer.label == beat.label) {
-                sights.push((beat.label, beat.at_ms));
+                if self.is_shared {
+                    seen.push((beat.label, beat.at_ms));
+                } else {
+                    writing.changes.place(beat.label, labels);
+                }
             }
         }
-        let Some(mut new) = new.filter(|new| Some(new) != old.as_ref()) else { return Ok(()) };
-        self.recount(old.as_ref(), &new);
+        let Some(mut new) = new.filter(|new| Some(new) != old.as_ref()) else { return false };
+        writing.recount(old.as_ref(), &new);
         if self.is_shared {
-            self.places(user, old.as_ref(), &new, &sights);
-        } else {
-            sights.iter().for_each(|(label, _)| self.place(*label));
+            writing.changes.places(user, old.as_ref(), &new, &seen, labels);
         }
-        self.stretches(user, old.as_ref(), &new);
-        self.fold(&mut new);
-        let changes = &mut self.changes;
-        let is_guarded = self.guarding == Guarding::Viewers;
-        if is_guarded {
-            changes.guards.push(Guard::Score { key: self.keys.heartbeat(), member: user.clone(), is: last_ms });
-        }
+        writing.stretches(user, old.as_ref(), &new);
+        writing.changes.fold(&mut new, person.before_elsewhere(number));
+        let changes = &mut writing.changes;
         if old.is_none() {
             changes.attended.push(user.clone());
         }
-        if new.latest().start_ms > self.now_ms {
-            changes.ahead.push((user.clone(), new.latest().start_ms as f64));
+        if new.latest.start_ms > self.now_ms {
+            changes.ahead.push((user.clone(), new.latest.start_ms as f64));
         }
         if Some(new.last_ms()) != old.as_ref().map(Viewer::last_ms) {
             changes.heartbeats.push((user.clone(), new.last_ms() as f64));
         }
-        let text = record::write(&new, self.labels);
-        if record.as_ref() != Some(&text) {
-            if is_guarded {
-                changes.guards.push(Guard::Field { key: self.keys.statistics(), field: user.clone(), is: record });
-            }
-            changes.records.push((user.clone(), text));
+        person.put(number, new);
+        true
+    }
+
+    fn unread(&self, user: &Atom) -> Error {
+        let key = self.scopes[0].target.keys.statistics();
+        Error::Record { key: key.to_string(), why: format!("the record of {user} does not read back") }
+    }
+
+    pub(super) fn finish(self, batch: &mut Batch) -> Result<()> {
+        let event = &self.scopes[0].target.keys;
+        let (live, writes) = (event.event_live(), Atom::from(WRITES));
+        if let Guarding::Event { writes: is } = self.guarding {
+            batch.guards.push(Guard::Field { key: live.clone(), field: writes.clone(), is });
+        }
+        batch.guards.extend(self.guards);
+        batch.ops.push(Op::HashIncrement { key: live, fields: vec![(writes, Number::Int(1))] });
+        if !self.records.is_empty() {
+            batch.ops.push(Op::HashSet { key: event.statistics(), fields: self.records });
+        }
+        for scope in self.scopes {
+            scope.finish(self.labels, self.now_ms, batch)?;
         }
         Ok(())
     }
+}
 
-    fn read(&mut self, user: &Atom, last_ms: Option<f64>, record: Option<&Atom>) -> Result<Option<Viewer>> {
-        let (Some(last_ms), Some(record)) = (last_ms, record) else { return Ok(None) };
-        let viewer = record::read(record, whole_ms(last_ms), self.labels);
-        let why = || format!("the record of {user} does not read back");
-        viewer.map(Some).ok_or_else(|| Error::Record { key: self.keys.statistics().to_string(), why: why() })
+impl<'a> ScopeWriting<'a> {
+    pub(super) fn new(target: &'a Target, threshold_ms: i64, now_ms: i64) -> Self {
+        let counted_from_ms = target.counted_at_ms.unwrap_or(now_ms) - threshold_ms;
+        Self { target, counted_from_ms, sums: Sums::default(), changes: Changes::default() }
     }
 
-    /// Forgets the oldest viewing sessions of one who has too many.
-    fn fold(&mut self, viewer: &mut Viewer) {
-        let excess = viewer.stretches.len().saturating_sub(VIEWING_SESSIONS_MAX + 1);
-        for stretch in viewer.stretches.drain(..excess) {
-            self.changes.folded.push((Atom::from(stretch.end_ms - stretch.start_ms), Number::Int(1)));
+    fn finish(self, labels: &Labels, now_ms: i64, batch: &mut Batch) -> Result<()> {
+        let Target { keys, counted_at_ms, locations, .. } = self.target;
+        let new = self.changes.places.keys().filter(|place| !locations.contains(*place));
+        let new: Vec<Atom> = new.map(|place| Atom::from(place.as_str())).collect();
+        if locations.len() + new.len() > LOCATIONS_MAX {
+            return Err(AudienceError::TooManyLocations.into());
         }
+        let (key, field) = (keys.live(), Atom::from(COUNTED_AT));
+        if counted_at_ms.is_none() {
+            batch.ops.push(Op::HashSet { key: key.clone(), fields: vec![(field.clone(), Atom::from(now_ms))] });
+        }
+        batch.guards.push(Guard::Field { key, field, is: counted_at_ms.map(Atom::from) });
+        if !new.is_empty() {
+            batch.ops.push(Op::SetAdd { key: keys.locations(), members: new });
+        }
+        self.sums.ops(keys, labels, &mut batch.ops);
+        self.changes.ops(keys, &mut batch.ops);
+        batch.ops.push(Op::Publish { channel: keys.channel(), message: Box::default() });
+        Ok(())
     }
 
     fn recount(&mut self, old: Option<&Viewer>, new: &Viewer) {
@@ -191,22 +230,69 @@ impl Writing<'_> {
         }
     }
 
+    /// What differs in the starts and ends of viewing sessions.
+    fn stretches(&mut self, user: &Atom, old: Option<&Viewer>, new: &Viewer) {
+        if old.is_some_and(|old| old.latest.start_ms == new.latest.start_ms && old.before == new.before) {
+            return;
+        }
+        let began = |viewer: &Viewer, start_ms: i64| {
+            viewer.latest.start_ms == start_ms || ended_at(&viewer.before, start_ms).is_some()
+        };
+        for stretch in old.iter().flat_map(|old| old.stretches()).filter(|stretch| !began(new, stretch.start_ms)) {
+            self.sums.joined.add(stretch.start_ms, -1);
+        }
+        let is_new = |stretch: &Stretch| old.is_none_or(|old| !began(old, stretch.start_ms));
+        for stretch in new.stretches().filter(is_new) {
+            self.sums.joined.add(stretch.start_ms, 1);
+        }
+        let old: &[Stretch] = old.map_or(&[], |old| &old.before);
+        for stretch in old.iter().filter(|stretch| ended_at(&new.before, stretch.start_ms).is_none()) {
+            self.changes.joined.push(stretch_member(user, stretch.start_ms));
+        }
+        for stretch in new.before.iter().filter(|stretch| ended_at(old, stretch.start_ms) != Some(stretch.end_ms)) {
+            self.changes.ended.push((stretch_member(user, stretch.start_ms), stretch.end_ms as f64));
+        }
+    }
+}
+
+/// When the viewing session that began at a time ended, if it is one of these.
+fn ended_at(stretches: &[Stretch], start_ms: i64) -> Option<i64> {
+    let at = stretches.binary_search_by_key(&start_ms, |stretch| stretch.start_ms).ok()?;
+    Some(stretches[at].end_ms)
+}
+
+impl Changes {
+    /// Forgets the oldest viewing sessions of one who has too many.
+    fn fold(&mut self, viewer: &mut Viewer, elsewhere: usize) {
+        let excess = (viewer.before.len() + elsewhere).saturating_sub(VIEWING_SESSIONS_MAX).min(viewer.before.len());
+        for stretch in viewer.before.drain(..excess) {
+            self.folded.push((Atom::from(stretch.end_ms - stretch.start_ms), Number::Int(1)));
+        }
+    }
+
+    /// Notes the location of a label.
+    fn place(&mut self, label: u32, labels: &Labels) {
+        if self.placed.insert(label) {
+            self.places.entry(label::location(labels.text(label)).to_owned()).or_default();
+        }
+    }
+
     /// The latest viewing session in the sorted sets of the locations it was seen from.
-    fn places(&mut self, user: &Atom, old: Option<&Viewer>, new: &Viewer, sights: &[(u32, i64)]) {
-        let latest = new.latest();
-        let old_location = old.map(|old| label::location(self.labels.text(old.label)).to_owned());
-        let has_moved_start = old.map(|old| old.latest().start_ms) != Some(latest.start_ms);
+    fn places(&mut self, user: &Atom, old: Option<&Viewer>, new: &Viewer, seen: &[(u32, i64)], labels: &Labels) {
+        let latest = new.latest;
+        let old_location = old.map(|old| label::location(labels.text(old.label)).to_owned());
+        let has_moved_start = old.map(|old| old.latest.start_ms) != Some(latest.start_ms);
         let mut touched: BTreeMap<&str, Option<i64>> = BTreeMap::new();
         if let (Some(location), true) =
             (&old_location, has_moved_start && old.is_some_and(|old| old.last_ms() >= latest.start_ms))
         {
             touched.insert(location, None);
         }
-        for (label, at_ms) in sights.iter().filter(|(_, at_ms)| *at_ms >= latest.start_ms) {
-            touched.insert(label::location(self.labels.text(*label)), Some(*at_ms));
+        for (label, at_ms) in seen.iter().filter(|(_, at_ms)| *at_ms >= latest.start_ms) {
+            touched.insert(label::location(labels.text(*label)), Some(*at_ms));
         }
         for (location, end_ms) in touched {
-            let place = self.changes.places.entry(location.to_owned()).or_default();
+            let place = self.places.entry(location.to_owned()).or_default();
             if has_moved_start || old_location.as_deref() != Some(location) {
                 place.starts.push((user.clone(), latest.start_ms as f64));
             }
@@ -216,51 +302,7 @@ impl Writing<'_> {
         }
     }
 
-    /// Notes the location of a label.
-    fn place(&mut self, label: u32) {
-        if self.changes.placed.insert(label) {
-            let location = label::location(self.labels.text(label)).to_owned();
-            self.changes.places.entry(location).or_default();
-        }
-    }
-
-    /// What differs in the starts and ends of viewing sessions.
-    fn stretches(&mut self, user: &Atom, old: Option<&Viewer>, new: &Viewer) {
-        let old: &[Stretch] = old.map_or(&[], |old| &old.stretches);
-        let new = &new.stretches[..];
-        if let ([old_before @ .., old], [new_before @ .., new]) = (old, new)
-            && (old_before, old.start_ms) == (new_before, new.start_ms)
-        {
-            return;
-        }
-        let changes = &mut self.changes;
-        let find = |stretches: &[Stretch], start_ms: i64| {
-            stretches.binary_search_by_key(&start_ms, |stretch| stretch.start_ms).ok().map(|at| stretches[at].end_ms)
-        };
-        for stretch in old.iter().filter(|stretch| find(new, stretch.start_ms).is_none()) {
-            self.sums.joined.add(stretch.start_ms, -1);
-        }
-        for stretch in new.iter().filter(|stretch| find(old, stretch.start_ms).is_none()) {
-            self.sums.joined.add(stretch.start_ms, 1);
-        }
-        let (old, new) = (all_but_last(old), all_but_last(new));
-        for stretch in old.iter().filter(|stretch| find(new, stretch.start_ms).is_none()) {
-            changes.joined.push(stretch_member(user, stretch.start_ms));
-        }
-        for stretch in new.iter().filter(|stretch| find(old, stretch.start_ms) != Some(stretch.end_ms)) {
-            changes.ended.push((stretch_member(user, stretch.start_ms), stretch.end_ms as f64));
-        }
-    }
-}
-
-fn all_but_last(stretches: &[Stretch]) -> &[Stretch] {
-    stretches.split_last().map_or(&[], |(_, before)| before)
-}
-
-impl Changes {
-    fn ops(self, keys: &ScopeKeys, batch: &mut Batch) {
-        batch.guards.extend(self.guards);
-        let ops = &mut batch.ops;
+    fn ops(self, keys: &ScopeKeys, ops: &mut Vec<Op>) {
         let add = |ops: &mut Vec<Op>, key: Key, members: Vec<(Atom, f64)>| {
             if !members.is_empty() {
                 ops.push(Op::SortedAdd { key, when: AddWhen::Always, members });
@@ -275,9 +317,6 @@ impl Changes {
         for (location, place) in self.places {
             add(ops, keys.viewing_start(&location), place.starts);
             add(ops, keys.viewing_end(&location), place.ends);
-        }
-        if !self.records.is_empty() {
-            ops.push(Op::HashSet { key: keys.statistics(), fields: self.records });
         }
         if !self.attended.is_empty() {
             ops.push(Op::SetAdd { key: keys.attended(), members: self.attended });
