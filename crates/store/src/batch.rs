@@ -223,6 +223,11 @@ pub enum Guard {
         field: Atom,
         is: Option<Atom>,
     },
+    /// Many fields of one hash, each with what it is: one guard instead of one a field.
+    Fields {
+        key: Key,
+        are: Vec<(Atom, Option<Atom>)>,
+    },
     Member {
         key: Key,
         member: Atom,
@@ -246,6 +251,7 @@ impl Guard {
             Self::Key { key, .. }
             | Self::Value { key, .. }
             | Self::Field { key, .. }
+            | Self::Fields { key, .. }
             | Self::Member { key, .. }
             | Self::Score { key, .. }
             | Self::Front { key, .. } => key,

@@ -32,6 +32,12 @@ pub fn check_batch(batch: &Batch) -> Result<usize> {
                 size.add_elements([field])?;
                 size.add_values(is)?;
             }
+            Guard::Fields { are, .. } => {
+                for (field, is) in are {
+                    size.add_elements([field])?;
+                    size.add_values(is)?;
+                }
+            }
             Guard::Member { member, .. } => size.add_elements([member])?,
             Guard::Score { key, member, is } => {
                 size.add_elements([member])?;

@@ -135,11 +135,6 @@ impl ScopeKeys {
         self.own("live")
     }
 
-    /// That of the event, which also counts the writes to it and its sessions.
-    pub(super) fn event_live(&self) -> Key {
-        Key::from(format!("{TAG}:live:{}", self.event))
-    }
-
     /// Totals and the peak: a hash.
     pub(super) fn totals(&self) -> Key {
         self.own("totals")

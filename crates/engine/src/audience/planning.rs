@@ -1,10 +1,8 @@
 //! From a request's heartbeats to the batch that keeps them.
 //!
 //! Everything of an event lives under one tag, so a request is one batch wherever it goes. What is known of its viewers is
-//! read, each takes their heartbeats in order, and what changed is written under guards. A few heartbeats rest on what is known
-//! of their viewers, so that writers of different viewers never meet. Many rest on nobody having written to the event
-//! meanwhile, which is one guard instead of one a viewer. A heartbeat that only says "still there" writes the viewer's record and
-//! two scores.
+//! read, each takes their heartbeats in order, and what changed is written if their records are still what was read: writers of
+//! different viewers never meet. A heartbeat that only says "still there" writes the viewer's record and two scores.
 
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
@@ -15,13 +13,10 @@ use super::label::Labels;
 use super::record::Person;
 use super::registry::{Audience, Claim, LAST_SESSION, SESSIONS_MAX, next, read_claim, write_claim};
 use super::roll::{Attendance, Roll};
-use super::sweep::{COUNTED_AT, WRITES};
-use super::writing::{Guarding, ScopeWriting, Strangers, Writing};
+use super::sweep::COUNTED_AT;
+use super::writing::{ScopeWriting, Strangers, Writing};
 use super::{AudienceError, AudienceName, Scope};
 use crate::Result;
-
-/// Heartbeats that are guarded one by one.
-pub(super) const FEW: usize = 100;
 
 /// What keeps a request.
 #[derive(Debug)]
@@ -39,14 +34,6 @@ pub(super) struct Target {
     /// As of when viewers are counted as active; none before the first.
     pub(super) counted_at_ms: Option<i64>,
     pub(super) locations: HashSet<String, RandomState>,
-}
-
-/// What a request rests on.
-struct Ground {
-    /// The event, then the sessions that the request names.
-    targets: Vec<Target>,
-    /// How many writes to the event there were.
-    writes: Option<Atom>,
 }
 
 impl Audience {
@@ -71,7 +58,7 @@ impl Audience {
             self.enlist(account, event, &mut batch).await?;
         }
         let claims = self.claim(account, event, roll, &mut batch).await?;
-        let Ground { targets, writes } = self.ground(account, event, roll, &claims).await?;
+        let targets = self.targets(account, event, roll, &claims).await?;
         let attendance = roll.attendance();
         let records = self.records_of(account, &targets[0].keys, &attendance).await?;
         let mut labels = roll.labels.clone();
@@ -80,13 +67,12 @@ impl Audience {
             now_ms: roll.now_ms(),
             is_shared: self.store.is_shared(),
             labels: &mut labels,
-            guarding: if roll.len() <= FEW { Guarding::Viewers } else { Guarding::Event { writes } },
             scopes: targets
                 .iter()
                 .map(|target| ScopeWriting::new(target, declared.threshold_ms, roll.now_ms()))
                 .collect(),
             records: Vec::new(),
-            guards: Vec::new(),
+            were: Vec::new(),
         };
         let strangers = self.strangers(account, &targets, &attendance, &records).await?;
         for ((user, sights), record) in attendance.viewers().zip(records) {
@@ -158,20 +144,25 @@ impl Audience {
         Ok(claims)
     }
 
-    async fn ground(&self, account: Account, event: &AudienceName, roll: &Roll, claims: &[Claim]) -> Result<Ground> {
+    /// The event, then the sessions that the request names.
+    async fn targets(
+        &self,
+        account: Account,
+        event: &AudienceName,
+        roll: &Roll,
+        claims: &[Claim],
+    ) -> Result<Vec<Target>> {
         let whole = Scope { event: event.clone(), session: None };
         let mut scopes = vec![(self.scope_keys(&whole, Stem::Seed), 0)];
         scopes.extend(roll.sessions.iter().zip(claims).map(|(session, claim)| {
             let scope = Scope { session: Some(session.clone()), ..whole.clone() };
             (self.scope_keys(&scope, claim.stem), claim.number)
         }));
-        let mut queries = vec![Query::HashGet { key: scopes[0].0.event_live(), field: Atom::from(WRITES) }];
-        queries.extend(scopes.iter().flat_map(|(keys, _)| {
+        let queries = scopes.iter().flat_map(|(keys, _)| {
             let counted_at = Query::HashGet { key: keys.live(), field: Atom::from(COUNTED_AT) };
             [counted_at, Query::SetAll { key: keys.locations() }]
-        }));
-        let mut replies = self.store.read(account, queries).await?.into_iter();
-        let writes = next(&mut replies)?.value()?;
+        });
+        let mut replies = self.store.read(account, queries.collect()).await?.into_iter();
         let mut targets = Vec::with_capacity(scopes.len());
         for (keys, number) in scopes {
             let counted_at_ms = next(&mut replies)?.value()?.and_then(|at| at.as_int());
@@ -179,7 +170,7 @@ impl Audience {
             let locations = locations.iter().filter_map(|location| Some(location.as_str()?.into_owned())).collect();
             targets.push(Target { keys, number, counted_at_ms, locations });
         }
-        Ok(Ground { targets, writes })
+        Ok(targets)
     }
 
     async fn records_of(

@@ -14,7 +14,7 @@ use super::peak::FORGOTTEN;
 use super::record::Person;
 use super::registry::{Audience, Known, next};
 use super::statistics::RECORD_MS;
-use super::sweep::{Sighting, WRITES};
+use super::sweep::Sighting;
 use super::writing::stretch_member;
 use super::{AudienceName, Stretch};
 use crate::Result;
@@ -140,14 +140,9 @@ impl Audience {
     /// The batch that forgets, and says since when.
     async fn forget(&self, account: Account, known: &Known, what: Forgetting, before_ms: i64) -> Result<Batch> {
         let keys = &known.keys;
-        let written = vec![(Atom::from(WRITES), Number::Int(1))];
         let before_ms = self.forgotten_before_ms(account, known).await?.map_or(before_ms, |old| old.max(before_ms));
         let forgotten = vec![(Atom::from(FORGOTTEN), Atom::from(before_ms))];
-        let ops = vec![
-            Op::HashIncrement { key: keys.event_live(), fields: written },
-            Op::HashSet { key: keys.totals(), fields: forgotten },
-        ];
-        let mut batch = Batch { guards: what.guards, ops };
+        let mut batch = Batch { guards: what.guards, ops: vec![Op::HashSet { key: keys.totals(), fields: forgotten }] };
         if !what.ended.is_empty() {
             batch.ops.push(Op::SortedRemove { key: keys.ended(), members: what.ended });
         }

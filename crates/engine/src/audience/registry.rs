@@ -9,7 +9,6 @@ use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
 
 use super::keys::{self, EventKeys, ScopeKeys, Stem};
 use super::median::Medians;
-use super::planning::FEW;
 use super::{AudienceError, AudienceName, Scope};
 use crate::{Error, Result};
 
@@ -36,11 +35,36 @@ struct Held {
     used_ms: Option<i64>,
 }
 
-/// Keeps who would only get into each other's way apart. Nothing rests on it: what must hold is in guards.
+/// Keeps writers who would only get into each other's way apart. Nothing rests on it: what must hold is in guards.
 #[derive(Debug)]
-pub enum Hold {
+pub struct Turn {
+    lock: Arc<RwLock<()>>,
+    held: Mutex<Option<Hold>>,
+}
+
+#[derive(Debug)]
+#[expect(dead_code, reason = "they are held, not looked at")]
+enum Hold {
     Shared(OwnedRwLockReadGuard<()>),
     Alone(OwnedRwLockWriteGuard<()>),
+}
+
+impl Turn {
+    /// To be called before each attempt. Writers mostly have different viewers, so the first is beside others; who was in
+    /// somebody's way then goes alone.
+    pub async fn attempt(&self) {
+        let is_first = self.replace(None).is_none();
+        let hold = if is_first {
+            Hold::Shared(Arc::clone(&self.lock).read_owned().await)
+        } else {
+            Hold::Alone(Arc::clone(&self.lock).write_owned().await)
+        };
+        self.replace(Some(hold));
+    }
+
+    fn replace(&self, hold: Option<Hold>) -> Option<Hold> {
+        std::mem::replace(&mut *self.held.lock().unwrap_or_else(PoisonError::into_inner), hold)
+    }
 }
 
 /// What an event is declared to be, and the record it was read from.
@@ -83,12 +107,10 @@ impl Audience {
         Self { store, held: Mutex::default(), medians: Medians::default() }
     }
 
-    /// To be held while heartbeats are planned and committed. Many at once meet the same viewers, so they go one by one;
-    /// few do not, and go side by side.
-    pub async fn hold(&self, account: Account, event: &AudienceName, heartbeats: usize, now_ms: i64) -> Hold {
-        let lock = self.lock(account, event);
+    /// To be held while heartbeats are planned and committed.
+    pub fn turn(&self, account: Account, event: &AudienceName, now_ms: i64) -> Turn {
         self.touch(account, event, now_ms);
-        if heartbeats <= FEW { Hold::Shared(lock.read_owned().await) } else { Hold::Alone(lock.write_owned().await) }
+        Turn { lock: self.lock(account, event), held: Mutex::default() }
     }
 
     pub(super) fn lock(&self, account: Account, event: &AudienceName) -> Arc<RwLock<()>> {

@@ -19,8 +19,6 @@ use crate::{Error, Result};
 
 /// The field that says as of when a hash of live counts is true.
 pub(super) const COUNTED_AT: &str = "at";
-/// The field that counts the writes to an event, so that one can rest on there having been no other.
-pub(super) const WRITES: &str = "writes";
 /// Viewers taken out in one batch.
 const STEP: u64 = 5_000;
 /// Batches that may fail because others were faster, before this leaves it to them.

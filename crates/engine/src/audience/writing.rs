@@ -13,7 +13,7 @@ use super::record::Person;
 use super::registry::LOCATIONS_MAX;
 use super::roll::Sight;
 use super::sums::Sums;
-use super::sweep::{COUNTED_AT, WRITES};
+use super::sweep::COUNTED_AT;
 use super::viewer::{Beat, Viewer};
 use super::{AudienceError, Stretch, VIEWING_SESSIONS_MAX};
 use crate::{Error, Result};
@@ -25,11 +25,11 @@ pub(super) struct Writing<'a> {
     /// Whether the sorted sets of viewing sessions are wanted, which others may read but this program never does.
     pub(super) is_shared: bool,
     pub(super) labels: &'a mut Labels,
-    pub(super) guarding: Guarding,
     /// By their number in the request.
     pub(super) scopes: Vec<ScopeWriting<'a>>,
+    /// The records to write, and what they were.
     pub(super) records: Vec<(Atom, Atom)>,
-    pub(super) guards: Vec<Guard>,
+    pub(super) were: Vec<(Atom, Option<Atom>)>,
 }
 
 /// One scope's part of it.
@@ -39,15 +39,6 @@ pub(super) struct ScopeWriting<'a> {
     counted_from_ms: i64,
     sums: Sums,
     changes: Changes,
-}
-
-/// What a batch rests on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Guarding {
-    /// That each viewer's record is what was read.
-    Viewers,
-    /// That nobody wrote to the event since it was read.
-    Event { writes: Option<Atom> },
 }
 
 /// When users without a record were last seen, by number of the scope in the request.
@@ -99,11 +90,8 @@ impl Writing<'_> {
             }
         }
         if has_changed {
-            if self.guarding == Guarding::Viewers {
-                let key = self.scopes[0].target.keys.statistics();
-                self.guards.push(Guard::Field { key, field: user.clone(), is: record });
-            }
             self.records.push((user.clone(), person.write(self.labels)));
+            self.were.push((user.clone(), record));
         }
         Ok(())
     }
@@ -172,15 +160,10 @@ impl Writing<'_> {
     }
 
     pub(super) fn finish(self, batch: &mut Batch) -> Result<()> {
-        let event = &self.scopes[0].target.keys;
-        let (live, writes) = (event.event_live(), Atom::from(WRITES));
-        if let Guarding::Event { writes: is } = self.guarding {
-            batch.guards.push(Guard::Field { key: live.clone(), field: writes.clone(), is });
-        }
-        batch.guards.extend(self.guards);
-        batch.ops.push(Op::HashIncrement { key: live, fields: vec![(writes, Number::Int(1))] });
         if !self.records.is_empty() {
-            batch.ops.push(Op::HashSet { key: event.statistics(), fields: self.records });
+            let key = self.scopes[0].target.keys.statistics();
+            batch.guards.push(Guard::Fields { key: key.clone(), are: self.were });
+            batch.ops.push(Op::HashSet { key, fields: self.records });
         }
         for scope in self.scopes {
             scope.finish(self.labels, self.now_ms, batch)?;

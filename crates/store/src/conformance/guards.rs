@@ -11,6 +11,7 @@ cases![
     guards_look_at_what_was_before_the_batch,
     guards_without_operations,
     guards_on_absent_keys,
+    many_fields_in_one_guard,
     a_guard_on_another_type_is_an_error,
     integers_and_their_spelling_are_equal,
     an_expired_key_is_absent,
@@ -37,6 +38,9 @@ fn holding(s: &Subject) -> Vec<Guard> {
         Guard::Value { key: key("absent"), is: None },
         Guard::Field { key: key("hash"), field: "f".into(), is: Some("v".into()) },
         Guard::Field { key: key("hash"), field: "g".into(), is: None },
+        Guard::Fields { key: key("hash"), are: vec![("f".into(), Some("v".into())), ("g".into(), None)] },
+        Guard::Fields { key: key("absent"), are: vec![("f".into(), None), ("g".into(), None)] },
+        Guard::Fields { key: key("hash"), are: Vec::new() },
         Guard::Member { key: key("set"), member: "m".into(), is: Presence::Present },
         Guard::Member { key: key("set"), member: "n".into(), is: Presence::Absent },
         Guard::Score { key: key("sorted"), member: "m".into(), is: Some(1.5) },
@@ -59,6 +63,10 @@ fn failing(s: &Subject) -> Vec<Guard> {
         Guard::Field { key: key("hash"), field: "f".into(), is: None },
         Guard::Field { key: key("hash"), field: "g".into(), is: Some("v".into()) },
         Guard::Field { key: key("absent"), field: "f".into(), is: Some("v".into()) },
+        Guard::Fields { key: key("hash"), are: vec![("g".into(), None), ("f".into(), Some("w".into()))] },
+        Guard::Fields { key: key("hash"), are: vec![("f".into(), None)] },
+        Guard::Fields { key: key("hash"), are: vec![("f".into(), Some("v".into())), ("g".into(), Some("".into()))] },
+        Guard::Fields { key: key("absent"), are: vec![("f".into(), None), ("g".into(), Some("v".into()))] },
         Guard::Member { key: key("set"), member: "m".into(), is: Presence::Absent },
         Guard::Member { key: key("set"), member: "n".into(), is: Presence::Present },
         Guard::Score { key: key("sorted"), member: "m".into(), is: Some(1.25) },
@@ -77,7 +85,8 @@ async fn guards_that_hold_let_the_batch_through(s: Subject) {
         let batch = Batch::new().guard(guard.clone()).op(Op::Increment { key: target.clone(), by: Number::Int(1) });
         assert_eq!(s.commit(batch).await.unwrap(), [Reply::Done], "{guard:?}");
     }
-    assert_eq!(s.get(&target).await, Some(Atom::from(12)));
+    let count = i64::try_from(holding(&s).len()).unwrap();
+    assert_eq!(s.get(&target).await, Some(Atom::from(count)));
     let all = Batch { guards: holding(&s), ops: vec![Op::Delete { key: target }] };
     assert_eq!(s.commit(all).await.unwrap(), [Reply::Count(1)]);
 }
@@ -148,6 +157,7 @@ async fn a_guard_on_another_type_is_an_error(s: Subject) {
         let guards = [
             (Kind::String, Guard::Value { key: key.clone(), is: None }),
             (Kind::Hash, Guard::Field { key: key.clone(), field: "f".into(), is: None }),
+            (Kind::Hash, Guard::Fields { key: key.clone(), are: vec![("f".into(), None)] }),
             (Kind::Set, Guard::Member { key: key.clone(), member: "m".into(), is: Presence::Absent }),
             (Kind::SortedSet, Guard::Score { key: key.clone(), member: "m".into(), is: None }),
             (Kind::List, Guard::Front { key: key.clone(), is: None }),
@@ -176,4 +186,25 @@ async fn an_expired_key_is_absent(s: Subject) {
     s.write([Op::Set { key: key.clone(), value: 1.into() }, Op::ExpireIn { key: key.clone(), ms: 20 }]).await;
     let batch = Batch::new().guard(Guard::Key { key: key.clone(), is: Presence::Absent });
     s.eventually("the key to be absent", async || s.commit(batch.clone()).await.is_ok()).await;
+}
+
+/// More than a script can unpack at once, and more than a collection holds whole.
+async fn many_fields_in_one_guard(s: Subject) {
+    let (key, count) = (s.key("hash"), 20_000);
+    let fields: Vec<(Atom, Atom)> = (0..count).map(|n| (format!("f{n:05}").into(), Atom::from(n))).collect();
+    s.write([Op::HashSet { key: key.clone(), fields: fields.clone() }]).await;
+    let mut are: Vec<_> = fields.into_iter().map(|(field, value)| (field, Some(value))).collect();
+    are.push(("g".into(), None));
+    let target = s.key("target");
+    let batch = |are: &[(Atom, Option<Atom>)]| {
+        let guard = Guard::Fields { key: key.clone(), are: are.to_vec() };
+        Batch::new().guard(guard).op(Op::Increment { key: target.clone(), by: Number::Int(1) })
+    };
+    s.commit(batch(&are)).await.unwrap();
+    for at in [0, 7_999, 8_000, are.len() - 2, are.len() - 1] {
+        let mut other = are.clone();
+        other[at].1 = Some("other".into());
+        assert_matches!(s.commit(batch(&other)).await, Err(Error::GuardFailed { index: 0 }));
+    }
+    assert_eq!(s.get(&target).await, Some(1.into()));
 }

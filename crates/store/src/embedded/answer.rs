@@ -121,6 +121,10 @@ impl<'a> View<'a> {
             Guard::Key { key, is } => presence(self.entry(key).is_some()) == *is,
             Guard::Value { key, is } => self.string(key)? == is.as_ref(),
             Guard::Field { key, field, is } => self.field(key, field)? == *is,
+            Guard::Fields { key, are } => match self.hash(key)? {
+                Some(hash) => hash.all_are(are, self.records)?,
+                None => are.iter().all(|(_, is)| is.is_none()),
+            },
             Guard::Member { key, member, is } => {
                 let found = self.set(key)?.map(|set| set.get(member, self.records)).transpose()?.flatten();
                 presence(found.is_some()) == *is

@@ -303,6 +303,16 @@ local holds = {
   key = function(guard) return (call('EXISTS', KEYS[guard[2]]) == 1) == guard[3] end,
   value = function(guard) return call('GET', KEYS[guard[2]]) == guard[3] end,
   field = function(guard) return call('HGET', KEYS[guard[2]], guard[4]) == guard[3] end,
+  fields = function(guard)
+    local values, fields = guard[3], guard[4]
+    for from = 1, #fields, PIECE do
+      local to = min(from + PIECE - 1, #fields)
+      for i, value in ipairs(call('HMGET', KEYS[guard[2]], unpack(fields, from, to))) do
+        if value ~= values[from + i - 1] then return false end
+      end
+    end
+    return true
+  end,
   member = function(guard) return (call('SISMEMBER', KEYS[guard[2]], guard[4]) == 1) == guard[3] end,
   score = function(guard)
     local score = call('ZSCORE', KEYS[guard[2]], guard[4])
@@ -310,7 +320,8 @@ local holds = {
   end,
   front = function(guard) return call('LINDEX', KEYS[guard[2]], 0) == guard[3] end,
 }
-local guarded_kind = { value = 'string', field = 'hash', member = 'set', score = 'zset', front = 'list' }
+local guarded_kind =
+  { value = 'string', field = 'hash', fields = 'hash', member = 'set', score = 'zset', front = 'list' }
 
 local function failed_guard()
   for index, guard in ipairs(guards) do

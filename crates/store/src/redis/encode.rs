@@ -53,6 +53,7 @@ impl Encoder<'_> {
             Guard::Key { .. } => "key",
             Guard::Value { .. } => "value",
             Guard::Field { .. } => "field",
+            Guard::Fields { .. } => "fields",
             Guard::Member { .. } => "member",
             Guard::Score { .. } => "score",
             Guard::Front { .. } => "front",
@@ -60,10 +61,13 @@ impl Encoder<'_> {
         self.head(name, guard.key(), len);
         match guard {
             Guard::Key { is, .. } | Guard::Member { is, .. } => self.packer.bool(*is == Presence::Present),
-            Guard::Value { is, .. } | Guard::Field { is, .. } | Guard::Front { is, .. } => match is {
-                Some(atom) => self.packer.atom(atom),
-                None => self.packer.bool(false),
-            },
+            Guard::Value { is, .. } | Guard::Field { is, .. } | Guard::Front { is, .. } => self.held(is.as_ref()),
+            Guard::Fields { are, .. } => {
+                self.packer.array(are.len());
+                are.iter().for_each(|(_, is)| self.held(is.as_ref()));
+                self.packer.array(are.len());
+                are.iter().for_each(|(field, _)| self.packer.atom(field));
+            }
             Guard::Score { is: Some(score), .. } => self.packer.decimal(*score),
             Guard::Score { is: None, .. } => self.packer.bool(false),
         }
@@ -72,6 +76,13 @@ impl Encoder<'_> {
         | Guard::Score { member: element, .. } = guard
         {
             self.packer.atom(element);
+        }
+    }
+
+    fn held(&mut self, is: Option<&Atom>) {
+        match is {
+            Some(atom) => self.packer.atom(atom),
+            None => self.packer.bool(false),
         }
     }
 

@@ -90,8 +90,13 @@ impl Random {
 
     fn guard(&mut self) -> Guard {
         let is = if self.rng.bool() { Presence::Present } else { Presence::Absent };
-        match self.rng.u8(..6) {
+        match self.rng.u8(..7) {
             0 => Guard::Key { key: self.any_key(), is },
+            6 => {
+                let are = (0..self.rng.usize(..4)).map(|_| (self.element(), self.rng.bool().then(|| self.value())));
+                let are = are.collect();
+                Guard::Fields { key: self.key("hash"), are }
+            }
             1 => Guard::Value { key: self.key("string"), is: self.rng.bool().then(|| self.value()) },
             2 => {
                 Guard::Field { key: self.key("hash"), field: self.element(), is: self.rng.bool().then(|| self.value()) }

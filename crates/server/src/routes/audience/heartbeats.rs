@@ -104,8 +104,9 @@ pub(crate) async fn count(
     let (once, roll) = read(&context, body, once).await?;
     let (audience, account, event) = (context.audience(), identity.account, &scope.event);
     let answer = Answer::json(StatusCode::OK, &Accepted { accepted: roll.len() as u64 })?;
-    let _hold = audience.hold(account, event, roll.len(), roll.now_ms()).await;
+    let turn = audience.turn(account, event, roll.now_ms());
     let plan = || async {
+        turn.attempt().await;
         let planned = audience.count(account, event, &roll).await?;
         Ok(Plan { parts: vec![Part { tag: planned.tag, batch: planned.batch }], answer: answer.clone() })
     };

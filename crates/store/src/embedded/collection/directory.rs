@@ -123,6 +123,20 @@ impl Directory {
         }
     }
 
+    /// The page before a place that has anything, if there is one.
+    pub(super) fn leaf_before(&self, place: Place) -> Option<&Leaf> {
+        let (chunks, chunk) = (&self.chunks[..place.chunk], &self.chunks[place.chunk]);
+        let in_chunks = chunks.iter().rev().flat_map(|chunk| chunk.leaves.iter().rev());
+        chunk.leaves[..place.leaf].iter().rev().chain(in_chunks).find(|leaf| leaf.count > 0)
+    }
+
+    /// The page after a place that has anything, if there is one.
+    pub(super) fn leaf_after(&self, place: Place) -> Option<&Leaf> {
+        let (chunk, chunks) = (&self.chunks[place.chunk], &self.chunks[place.chunk + 1..]);
+        let in_chunks = chunks.iter().flat_map(|chunk| &chunk.leaves);
+        chunk.leaves[place.leaf + 1..].iter().chain(in_chunks).find(|leaf| leaf.count > 0)
+    }
+
     /// The first page.
     fn plant(&mut self) {
         let leaf = Leaf::new(Box::default(), Page::default());

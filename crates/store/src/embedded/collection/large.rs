@@ -3,8 +3,11 @@
 //! One tree has the entries by element (of a list: by position), another has a sorted set's members by score. Their
 //! records stand under the collection's id. An id is never used twice, so a deleted collection's records can be removed
 //! at leisure.
+//!
+//! Where a sorted set's members are in the order of their scores anyway, because all scores are equal or because members
+//! begin with what their score says, the second tree would repeat the first, and stays empty until a score says otherwise.
 
-use std::ops::Bound;
+use std::ops::{Bound, Range};
 
 use super::directory::damaged;
 use super::moves::Moves;
@@ -116,6 +119,23 @@ impl Large {
         elements.map(get).collect()
     }
 
+    /// Whether each element carries what is said: the same bytes.
+    pub(super) fn all_are<V: Payload>(&self, elements: &[(Atom, Option<V>)], records: &Records) -> Result<bool> {
+        let (mut finger, mut key, mut value) = (self.entries.finger(records), Vec::new(), Vec::new());
+        for (element, is) in elements {
+            key.clear();
+            element.write_to(&mut key);
+            value.clear();
+            if let Some(is) = is {
+                is.put(&mut value);
+            }
+            if finger.get(&key)? != is.as_ref().map(|_| &value[..]) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// To be followed by [`Large::settle`], after which the order of scores is right again.
     pub(super) fn update<V: Payload>(
         &mut self,
@@ -126,7 +146,10 @@ impl Large {
         let place = self.locate(element, records)?;
         let previous: Option<V> = self.entries.value(place).map(|value| self.decode(value)).transpose()?;
         let Some(payload) = change(previous.as_ref())? else { return Ok(previous) };
-        self.moves.note(&self.key, previous.as_ref().and_then(V::rank), payload.rank());
+        let (old, new) = (previous.as_ref().and_then(V::rank), payload.rank());
+        if old != new {
+            self.rank::<V>(place, old, new, records)?;
+        }
         self.value.clear();
         payload.put(&mut self.value);
         self.entries.put(place, &self.key, &self.value);
@@ -139,7 +162,9 @@ impl Large {
         let place = self.locate(element, records)?;
         let Some(value) = self.entries.value(place) else { return Ok(None) };
         let previous: V = self.decode(value)?;
-        self.moves.note(&self.key, previous.rank(), None);
+        if !self.by_score.is_empty(records)? {
+            self.moves.note(&self.key, previous.rank(), None);
+        }
         self.entries.remove(place);
         self.len -= 1;
         Ok(Some(previous))
@@ -163,24 +188,80 @@ impl Large {
     }
 
     /// Members of a sorted set whose place is within the range, by place and then by bytes.
-    pub(super) fn by_score<'a>(
-        &'a self,
+    pub(super) fn by_score(
+        &self,
         places: std::ops::Range<u64>,
         order: Order,
-        records: &'a Records,
-    ) -> impl Iterator<Item = Result<(Atom, f64)>> + use<'a> {
+        limit: Range<usize>,
+        records: &Records,
+    ) -> Result<Vec<(Atom, f64)>> {
+        if self.by_score.is_empty(records)? {
+            let Some(from) = self.first_from(places.start, records)? else { return Ok(Vec::new()) };
+            let to = self.first_from(places.end, records)?.map_or(Bound::Unbounded, Bound::Excluded);
+            let found = self.entries.range((Bound::Included(from), to), order, records);
+            let found = found.skip(limit.start).take(limit.len());
+            return found
+                .map(|found| found.and_then(|(member, score)| Ok((member.into(), self.decode(&score)?))))
+                .collect();
+        }
         let bound = |place: u64| place.to_be_bytes().to_vec();
         let range = (Bound::Included(bound(places.start)), Bound::Excluded(bound(places.end)));
-        self.by_score.range(range, order, records).map(|found| {
-            let (key, _) = found?;
+        let found = self.by_score.range(range, order, records).skip(limit.start).take(limit.len());
+        let read = |(key, _): (Vec<u8>, Vec<u8>)| {
             let (place, member) = key.split_first_chunk().ok_or_else(|| self.damaged())?;
             Ok((Atom::from_bytes(member), score_at(u64::from_be_bytes(*place))))
-        })
+        };
+        found.map(|found| found.and_then(read)).collect()
     }
 
     /// How many members have a place below this one.
     pub(super) fn count_below(&self, place: u64, records: &Records) -> Result<u64> {
-        self.by_score.count_below(&place.to_be_bytes(), records)
+        if !self.by_score.is_empty(records)? {
+            return self.by_score.count_below(&place.to_be_bytes(), records);
+        }
+        match self.first_from(place, records)? {
+            Some(member) => self.entries.count_below(&member, records),
+            None => Ok(self.len),
+        }
+    }
+
+    /// The first member with this place or a higher one, of a set whose members are in the order of their scores.
+    fn first_from(&self, place: u64, records: &Records) -> Result<Option<Vec<u8>>> {
+        self.entries.first(records, |score| Ok(self.rank_of::<f64>(score)? >= Some(place)))
+    }
+
+    /// Notes that the member spelled last is to be moved. While members are in the order of their scores there is nothing to
+    /// move; if they no longer are, all of them get their places.
+    fn rank<V: Payload>(&mut self, at: Place, old: Option<u64>, new: Option<u64>, records: &Records) -> Result<()> {
+        if self.by_score.is_empty(records)? {
+            let (before, after) = self.entries.around(at, records, |value| self.rank_of::<V>(value))?;
+            let (before, after) = (before.transpose()?, after.transpose()?);
+            if before.is_none_or(|before| before <= new) && after.is_none_or(|after| new <= after) {
+                return Ok(());
+            }
+            self.by_score = self.ranked::<V>(records)?;
+        }
+        self.moves.note(&self.key, old, new);
+        Ok(())
+    }
+
+    /// The order of scores of a set whose members are in it.
+    fn ranked<V: Payload>(&self, records: &Records) -> Result<Tree> {
+        let (mut by_score, mut key) = (Tree::new(self.id, BY_SCORE), Vec::new());
+        for found in self.entries.range((Bound::Unbounded, Bound::Unbounded), Order::Ascending, records) {
+            let (member, value) = found?;
+            key.clear();
+            key.extend_from_slice(&self.rank_of::<V>(&value)?.unwrap_or_default().to_be_bytes());
+            key.extend_from_slice(&member);
+            let place = by_score.locate(&key, records)?;
+            by_score.put(place, &key, &[]);
+        }
+        Ok(by_score)
+    }
+
+    /// The place of what was packed.
+    fn rank_of<V: Payload>(&self, value: &[u8]) -> Result<Option<u64>> {
+        self.decode::<V>(value).map(|payload| payload.rank())
     }
 
     /// Sets the value at a position of a list, which is new.
@@ -299,12 +380,9 @@ mod tests {
                 let places = ordered_score(from)..ordered_score(to);
                 let within = sorted.iter().filter(|(score, _)| (from..to).contains(score));
                 let within: Vec<_> = within.map(|(score, member)| (Atom::from_bytes(member), *score)).collect();
-                let found: Vec<_> =
-                    large.by_score(places.clone(), Order::Ascending, records).collect::<Result<_>>().unwrap();
-                assert_eq!(found, within);
-                let found: Vec<_> =
-                    large.by_score(places.clone(), Order::Descending, records).collect::<Result<_>>().unwrap();
-                assert!(found.into_iter().rev().eq(within));
+                let found = |order| large.by_score(places.clone(), order, 0..usize::MAX, records).unwrap();
+                assert_eq!(found(Order::Ascending), within);
+                assert!(found(Order::Descending).into_iter().rev().eq(within));
                 let below = sorted.iter().filter(|(score, _)| *score < from).count() as u64;
                 assert_eq!(large.count_below(places.start, records).unwrap(), below);
             }
@@ -367,6 +445,43 @@ mod tests {
             for _ in 0..5_000 {
                 pair.put(&member(rng.u32(emptied.clone())), f64::from(rng.u32(..1_000)));
             }
+            pair.checkpoint();
+            pair.large = Large::stored(5, pair.large.len());
+            pair.check(&mut rng);
+        }
+    }
+
+    /// Members that begin with their score are found by score without a second tree, until one does not.
+    #[test]
+    fn members_in_the_order_of_their_scores() {
+        let mut rng = fastrand::Rng::with_seed(3);
+        for equal in [true, false] {
+            let mut pair = Pair { large: Large::new(5), model: BTreeMap::new(), records: Records::in_memory() };
+            for round in 0..8 {
+                for _ in 0..3_000 {
+                    let score = rng.u32(100..900);
+                    let member = format!("{score}:{}", rng.u32(..20));
+                    if rng.u32(..4) == 0 {
+                        pair.remove(&member);
+                    } else {
+                        pair.put(&member, if equal { 7.0 } else { f64::from(score) });
+                    }
+                }
+                if round % 3 == 1 {
+                    pair.checkpoint();
+                    pair.forget_pages();
+                }
+                if round % 3 == 2 {
+                    pair.checkpoint();
+                    pair.large = Large::stored(5, pair.large.len());
+                }
+                pair.check(&mut rng);
+                assert!(pair.large.by_score.is_empty(&pair.records).unwrap());
+            }
+            pair.put("500:5", 8.0);
+            pair.check(&mut rng);
+            assert!(!pair.large.by_score.is_empty(&pair.records).unwrap());
+            pair.remove("500:5");
             pair.checkpoint();
             pair.large = Large::stored(5, pair.large.len());
             pair.check(&mut rng);

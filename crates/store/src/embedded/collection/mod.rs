@@ -95,6 +95,17 @@ impl<V: Payload> Collection<V> {
         }
     }
 
+    /// Whether each element carries what is said.
+    pub(crate) fn all_are(&self, elements: &[(Atom, Option<V>)], records: &Records) -> Result<bool>
+    where
+        V: PartialEq,
+    {
+        match self {
+            Self::Small(small) => Ok(elements.iter().all(|(element, is)| small.get(element) == is.as_ref())),
+            Self::Large(large) => large.all_are(elements, records),
+        }
+    }
+
     /// Sets what an element carries, and answers what it carried before.
     pub(crate) fn put(&mut self, element: &Atom, payload: V, storage: Storage<'_>) -> Result<Option<V>> {
         self.update(element, storage, |_| Ok(Some(payload)))

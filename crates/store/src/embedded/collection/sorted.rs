@@ -50,7 +50,7 @@ impl Collection<f64> {
                 }
                 Ok(found.into_iter().skip(skip).take(take).collect())
             }
-            Self::Large(large) => large.by_score(places(range), order, records).skip(skip).take(take).collect(),
+            Self::Large(large) => large.by_score(places(range), order, skip..skip.saturating_add(take), records),
         }
     }
 

@@ -7,7 +7,7 @@ use std::ops::Bound;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
-use super::directory::{Directory, Leaf, damaged, record_key};
+use super::directory::{Chunk, Directory, Leaf, damaged, record_key};
 use super::finger::Finger;
 use super::page::Page;
 use super::walk::Walk;
@@ -139,6 +139,62 @@ impl Tree {
         }
     }
 
+    pub(super) fn is_empty(&self, records: &Records) -> Result<bool> {
+        Ok(self.directory(records)?.chunks.is_empty())
+    }
+
+    /// The first key whose value is right, where all values after a right one are right.
+    pub(super) fn first(&self, records: &Records, is_right: impl Fn(&[u8]) -> Result<bool>) -> Result<Option<Vec<u8>>> {
+        let chunks = &self.directory(records)?.chunks;
+        // Only the first page of all, or of a chunk, can be empty.
+        let is_early = |leaf: &Leaf| Ok(leaf.count == 0 || !is_right(self.page(leaf, records)?.value(0))?);
+        let first_of = |chunk: &Chunk| chunk.leaves.iter().position(|leaf| leaf.count > 0);
+        let chunk_at = partition(chunks.len(), |at| match first_of(&chunks[at]) {
+            Some(leaf) => is_early(&chunks[at].leaves[leaf]),
+            None => Ok(true),
+        })?;
+        // It is in the last page that begins too early, or the first key after that.
+        if let Some(chunk) = chunk_at.checked_sub(1).map(|at| &chunks[at]) {
+            let leaf_at = partition(chunk.leaves.len(), |at| is_early(&chunk.leaves[at]))?;
+            let page = self.page(&chunk.leaves[leaf_at.saturating_sub(1)], records)?;
+            let at = partition(page.len(), |at| Ok(!is_right(page.value(at))?))?;
+            if at < page.len() {
+                return Ok(Some(page.key(at)));
+            }
+            if let Some(leaf) = chunk.leaves.get(leaf_at) {
+                return Ok(Some(self.page(leaf, records)?.key(0)));
+            }
+        }
+        let after = chunks.get(chunk_at).and_then(|chunk| chunk.leaves.get(first_of(chunk)?));
+        after.map(|leaf| Ok(self.page(leaf, records)?.key(0))).transpose()
+    }
+
+    /// What is read from the values before and after a place just located.
+    pub(super) fn around<R>(
+        &self,
+        place: Place,
+        records: &Records,
+        read: impl Fn(&[u8]) -> R,
+    ) -> Result<(Option<R>, Option<R>)> {
+        let directory = self.directory(records)?;
+        let page = self.page(&directory.chunks[place.chunk].leaves[place.leaf], records)?;
+        let (before, after) = match place.at {
+            Ok(at) => (at.checked_sub(1), at + 1),
+            Err(at) => (at.checked_sub(1), at),
+        };
+        let before = match (before, directory.leaf_before(place)) {
+            (Some(at), _) => Some(read(page.value(at))),
+            (None, Some(leaf)) => Some(self.page(leaf, records)?).map(|page| read(page.value(page.len() - 1))),
+            (None, None) => None,
+        };
+        let after = match directory.leaf_after(place) {
+            _ if after < page.len() => Some(read(page.value(after))),
+            Some(leaf) => Some(read(self.page(leaf, records)?.value(0))),
+            None => None,
+        };
+        Ok((before, after))
+    }
+
     /// How many keys are below this one.
     pub(super) fn count_below(&self, key: &[u8], records: &Records) -> Result<u64> {
         let directory = self.directory(records)?;
@@ -193,4 +249,18 @@ impl Tree {
 fn read_page(id: u64, family: Family, fence: &[u8], records: &Records) -> Result<Page> {
     let record = records.get(Space::Elements, &record_key(id, family.pages, fence))?;
     record.and_then(|record| Page::unpack(&record).ok()).ok_or_else(|| damaged(id))
+}
+
+/// How many of so many things come first, where those that do are before those that do not.
+fn partition(count: usize, is_early: impl Fn(usize) -> Result<bool>) -> Result<usize> {
+    let (mut from, mut to) = (0, count);
+    while from < to {
+        let middle = usize::midpoint(from, to);
+        if is_early(middle)? {
+            from = middle + 1;
+        } else {
+            to = middle;
+        }
+    }
+    Ok(from)
 }
