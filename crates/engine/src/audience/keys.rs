@@ -93,6 +93,11 @@ impl ScopeKeys {
         Key::from(format!("{}#Heartbeat", self.seed))
     }
 
+    /// What stands for it where nobody else reads it: a sorted set of `TIME#user`, by time.
+    pub(super) fn seen(&self) -> Key {
+        self.own("seen")
+    }
+
     /// The same for the event and all its sessions.
     pub(super) fn statistics(&self) -> Key {
         Key::from(format!("{}#Event#Statistics", self.event))

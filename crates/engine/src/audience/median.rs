@@ -14,7 +14,7 @@ use super::Scope;
 use super::label::Labels;
 use super::reading::Viewing;
 use super::record::Person;
-use super::registry::{Audience, Known};
+use super::registry::{Audience, Known, unexpected};
 use super::viewer::Viewer;
 use crate::Result;
 
@@ -68,18 +68,15 @@ impl Audience {
 
     /// Every viewing session's duration, and how many have it.
     async fn durations(&self, account: Account, known: &Known) -> Result<Vec<(i64, u64)>> {
-        let mut durations = Vec::new();
+        let (mut durations, sightings) = (Vec::new(), known.sightings());
         let mut labels = Labels::default();
         // A scan may show somebody twice.
         let mut shown: HashSet<Atom, RandomState> = HashSet::default();
         let mut cursor = None;
         loop {
-            let query = Query::SortedScan { key: known.keys.heartbeat(), cursor, limit: PAGE };
-            let (members, next_cursor) = match self.one(account, query).await? {
-                Reply::ScoredPage { members, next } => (members, next),
-                other => return Err(shape("ScoredPage", &other)),
-            };
-            let users = members.into_iter().map(|(user, _)| user).filter(|user| shown.insert(user.clone()));
+            let page = self.one(account, sightings.scan(cursor, PAGE)).await?;
+            let (users, next_cursor) = sightings.read_page(page)?;
+            let users = users.into_iter().filter(|user| shown.insert(user.clone()));
             let query = Query::HashGetMany { key: known.keys.statistics(), fields: users.collect() };
             for record in self.one(account, query).await?.values()?.into_iter().flatten() {
                 let person = Person::read(&record, &mut labels);
@@ -97,7 +94,7 @@ impl Audience {
             let query = Query::HashScan { key: known.keys.purged(), cursor, limit: PAGE };
             let (fields, next_cursor) = match self.one(account, query).await? {
                 Reply::FieldPage { fields, next } => (fields, next),
-                other => return Err(shape("FieldPage", &other)),
+                other => return Err(unexpected("FieldPage", &other)),
             };
             purged.extend(
                 fields
@@ -112,10 +109,6 @@ impl Audience {
         durations.extend(purged);
         Ok(durations)
     }
-}
-
-fn shape(wanted: &'static str, got: &Reply) -> crate::Error {
-    tickmark_store::Error::Shape { wanted, got: format!("{got:?}") }.into()
 }
 
 /// The median of values that occur so many times each: of an even number, the mean of the two in the middle.

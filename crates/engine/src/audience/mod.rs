@@ -24,6 +24,7 @@ mod record;
 mod registry;
 mod removal;
 mod roll;
+mod sightings;
 mod statistics;
 mod sums;
 mod sweep;

@@ -186,7 +186,7 @@ impl Audience {
         let ended = |at_ms: i64| (at_ms - known.threshold_ms - 1) as f64;
         let queries = to_ms.into_iter().flat_map(|to_ms| {
             let range = ScoreRange { from: Bound::Included(ended(from_ms)), to: Bound::Excluded(ended(to_ms)) };
-            [known.keys.heartbeat(), known.keys.ended()].map(|key| Query::SortedCount { key, range })
+            [known.sightings().count(range), Query::SortedCount { key: known.keys.ended(), range }]
         });
         let replies = self.store.read(account, queries.collect()).await?;
         let counts: Vec<u64> = replies.into_iter().map(Reply::count).collect::<Result<_, StoreError>>()?;

@@ -7,14 +7,13 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-use tickmark_store::{Account, Atom, Batch, Error as StoreError, Guard, Number, Op, Order, Query, ScoreRange};
+use tickmark_store::{Account, Atom, Batch, Error as StoreError, Guard, Key, Number, Op, Order, Query, ScoreRange};
 
 use super::label::Labels;
 use super::peak::FORGOTTEN;
 use super::record::Person;
 use super::registry::{Audience, Known, next};
 use super::statistics::RECORD_MS;
-use super::sweep::Sighting;
 use super::writing::stretch_member;
 use super::{AudienceName, Stretch};
 use crate::Result;
@@ -49,7 +48,8 @@ impl Audience {
 
     async fn purge_viewers(&self, account: Account, known: &Known, before_ms: i64) -> Result<u64> {
         let keys = &known.keys;
-        let gone = self.oldest(account, keys.heartbeat(), before_ms).await?;
+        let (sightings, range) = (known.sightings(), before(before_ms));
+        let gone = sightings.read(self.one(account, sightings.range(range, STEP)).await?)?;
         if gone.is_empty() {
             return Ok(0);
         }
@@ -63,27 +63,21 @@ impl Audience {
         let locations = next(&mut replies)?.members()?;
         let mut forgetting = Forgetting::default();
         let mut labels = Labels::default();
-        let (mut kept, mut removed) = (Vec::new(), Vec::new());
-        for ((user, last_ms), record) in gone.iter().zip(records) {
-            forgetting.guards.push(Guard::Score { key: keys.heartbeat(), member: user.clone(), is: Some(*last_ms) });
+        let mut kept = Vec::new();
+        for (sighting, record) in gone.iter().zip(records) {
+            let user = &sighting.0;
+            forgetting.guards.push(sightings.guard(sighting));
             let person = record.as_ref().and_then(|record| Person::read(record, &mut labels));
-            forgetting.guards.push(Guard::Field { key: keys.statistics(), field: user.clone(), is: record });
+            forgetting.were.push((user.clone(), record));
             let Some(mut person) = person else { continue };
-            if let Some(viewer) = person.take(known.number) {
+            if let Some(viewer) = person.forget(known.number) {
                 viewer.before.iter().for_each(|stretch| forgetting.stretch(user, *stretch));
                 forgetting.duration(viewer.latest);
             }
-            if person.is_empty() {
-                removed.push(user.clone());
-            } else {
-                kept.push((user.clone(), person.write(&labels)));
-            }
+            kept.push((user.clone(), person.write(&labels)));
         }
         let mut batch = self.forget(account, known, forgetting, before_ms).await?;
-        batch.ops.push(Op::SortedRemove { key: keys.heartbeat(), members: users.clone() });
-        if !removed.is_empty() {
-            batch.ops.push(Op::HashRemove { key: keys.statistics(), fields: removed });
-        }
+        batch.ops.push(sightings.removal(&gone));
         if !kept.is_empty() {
             batch.ops.push(Op::HashSet { key: keys.statistics(), fields: kept });
         }
@@ -104,7 +98,7 @@ impl Audience {
             return Ok(0);
         }
         let mut users: BTreeMap<Vec<u8>, Atom> = BTreeMap::new();
-        for (member, _) in &ended {
+        for member in &ended {
             let bytes = member.as_bytes();
             let user = bytes.iter().rposition(|byte| *byte == b'#').map_or(&bytes[..], |at| &bytes[..at]);
             users.insert(user.to_vec(), Atom::from_bytes(user));
@@ -122,7 +116,7 @@ impl Audience {
                 forgetting.stretch(user, stretch);
             }
             person.put(known.number, viewer);
-            forgetting.guards.push(Guard::Field { key: keys.statistics(), field: user.clone(), is: record });
+            forgetting.were.push((user.clone(), record));
             kept.push((user.clone(), person.write(&labels)));
         }
         let mut batch = self.forget(account, known, forgetting, before_ms).await?;
@@ -130,9 +124,8 @@ impl Audience {
             batch.ops.push(Op::HashSet { key: keys.statistics(), fields: kept });
         }
         // Those whose viewer is not known any more.
-        let members: Vec<Atom> = ended.into_iter().map(|(member, _)| member).collect();
-        let count = members.len() as u64;
-        batch.ops.push(Op::SortedRemove { key: keys.ended(), members });
+        let count = ended.len() as u64;
+        batch.ops.push(Op::SortedRemove { key: keys.ended(), members: ended });
         self.store.commit(account, batch).await?;
         Ok(count)
     }
@@ -142,7 +135,9 @@ impl Audience {
         let keys = &known.keys;
         let before_ms = self.forgotten_before_ms(account, known).await?.map_or(before_ms, |old| old.max(before_ms));
         let forgotten = vec![(Atom::from(FORGOTTEN), Atom::from(before_ms))];
-        let mut batch = Batch { guards: what.guards, ops: vec![Op::HashSet { key: keys.totals(), fields: forgotten }] };
+        let mut guards = what.guards;
+        guards.push(Guard::Fields { key: keys.statistics(), are: what.were });
+        let mut batch = Batch { guards, ops: vec![Op::HashSet { key: keys.totals(), fields: forgotten }] };
         if !what.ended.is_empty() {
             batch.ops.push(Op::SortedRemove { key: keys.ended(), members: what.ended });
         }
@@ -158,11 +153,10 @@ impl Audience {
         let keys = &known.keys;
         let Some(forgotten_before_ms) = self.forgotten_before_ms(account, known).await? else { return Ok(0) };
         let last = (forgotten_before_ms + known.threshold_ms).div_euclid(RECORD_MS);
-        let gone = self.oldest(account, keys.stretches(), last + 1).await?;
-        if gone.is_empty() {
+        let stretches = self.oldest(account, keys.stretches(), last + 1).await?;
+        if stretches.is_empty() {
             return Ok(0);
         }
-        let stretches: Vec<Atom> = gone.into_iter().map(|(stretch, _)| stretch).collect();
         let deleted = stretches.iter().filter_map(Atom::as_int).map(|stretch| Op::Delete { key: keys.joins(stretch) });
         let mut batch = Batch { guards: Vec::new(), ops: deleted.collect() };
         batch.ops.push(Op::SortedRemove { key: keys.stretches(), members: stretches });
@@ -175,17 +169,24 @@ impl Audience {
         Ok(self.one(account, query).await?.value()?.and_then(|before| before.as_int()))
     }
 
-    async fn oldest(&self, account: Account, key: tickmark_store::Key, before_ms: i64) -> Result<Vec<Sighting>> {
-        let range = ScoreRange { from: Bound::Unbounded, to: Bound::Excluded(before_ms as f64) };
-        let query = Query::SortedRange { key, range, order: Order::Ascending, offset: 0, limit: STEP };
-        Ok(self.one(account, query).await?.scored()?)
+    /// Members of a sorted set with a score below another.
+    async fn oldest(&self, account: Account, key: Key, score: i64) -> Result<Vec<Atom>> {
+        let (range, order) = (before(score), Order::Ascending);
+        let query = Query::SortedRange { key, range, order, offset: 0, limit: STEP };
+        Ok(self.one(account, query).await?.scored()?.into_iter().map(|(member, _)| member).collect())
     }
+}
+
+fn before(score: i64) -> ScoreRange {
+    ScoreRange { from: Bound::Unbounded, to: Bound::Excluded(score as f64) }
 }
 
 /// What goes.
 #[derive(Default)]
 struct Forgetting {
     guards: Vec<Guard>,
+    /// The records that it rests on.
+    were: Vec<(Atom, Option<Atom>)>,
     ended: Vec<Atom>,
     durations: BTreeMap<i64, i64>,
 }

@@ -6,10 +6,13 @@ use tickmark_store::{Account, Atom, Cursor, Query, Reply, ScoreRange};
 
 use super::label::{self, Labels};
 use super::record::Person;
-use super::registry::{Audience, next};
-use super::sums::{DURATION_MS, SESSIONS};
+use super::registry::{Audience, Known, next, unexpected};
+use super::sums::{ATTENDED, DURATION_MS, SESSIONS};
 use super::{AudienceError, Scope, Stretch, name};
 use crate::Result;
+
+/// Pages of an event's viewers that are looked through for some who were in a session.
+const PAGES_MAX: usize = 20;
 
 /// How long viewers watched.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -43,13 +46,13 @@ impl Audience {
         }
         let range =
             ScoreRange { from: Bound::Included((now_ms - within_ms) as f64), to: Bound::Included(now_ms as f64) };
-        Ok(self.one(account, Query::SortedCount { key: known.keys.heartbeat(), range }).await?.count()?)
+        Ok(self.one(account, known.sightings().count(range)).await?.count()?)
     }
 
     /// How many were ever seen.
     pub async fn attended(&self, account: Account, scope: &Scope) -> Result<u64> {
         let known = self.known(account, scope).await?;
-        Ok(self.one(account, Query::SetLen { key: known.keys.attended() }).await?.count()?)
+        attended(self.one(account, attended_query(&known)).await?)
     }
 
     /// Who was ever seen: about so many of them, in no order, and where to go on.
@@ -61,22 +64,41 @@ impl Audience {
         limit: u32,
     ) -> Result<(Vec<String>, Option<Cursor>)> {
         let known = self.known(account, scope).await?;
-        match self.one(account, Query::SetScan { key: known.keys.attended(), cursor, limit }).await? {
-            Reply::MemberPage { members, next } => {
-                let users = members.iter().filter_map(|member| Some(member.as_str()?.into_owned()));
-                Ok((users.collect(), next))
-            }
-            other => Err(tickmark_store::Error::Shape { wanted: "MemberPage", got: format!("{other:?}") }.into()),
+        if known.is_shared {
+            let query = Query::SetScan { key: known.keys.attended(), cursor, limit };
+            return match self.one(account, query).await? {
+                Reply::MemberPage { members, next } => Ok((texts(members.iter()), next)),
+                other => Err(unexpected("MemberPage", &other)),
+            };
         }
+        let (mut users, mut cursor, mut labels) = (Vec::new(), cursor, Labels::default());
+        // Many of the event's viewers may not have been in the session.
+        for _ in 0..PAGES_MAX {
+            let query = Query::HashScan { key: known.keys.statistics(), cursor, limit };
+            let fields = match self.one(account, query).await? {
+                Reply::FieldPage { fields, next } => {
+                    cursor = next;
+                    fields
+                }
+                other => return Err(unexpected("FieldPage", &other)),
+            };
+            let attended = fields.iter().filter(|(_, record)| {
+                Person::read(record, &mut labels).is_some_and(|person| person.has_attended(known.number))
+            });
+            users.extend(texts(attended.map(|(user, _)| user)));
+            if users.len() >= limit as usize || cursor.is_none() {
+                break;
+            }
+        }
+        Ok((users, cursor))
     }
 
     pub async fn viewing(&self, account: Account, scope: &Scope, now_ms: i64) -> Result<Viewing> {
         let known = self.known(account, scope).await?;
         let fields = [SESSIONS, DURATION_MS].map(Atom::from).to_vec();
-        let queries =
-            vec![Query::SetLen { key: known.keys.attended() }, Query::HashGetMany { key: known.keys.totals(), fields }];
+        let queries = vec![attended_query(&known), Query::HashGetMany { key: known.keys.totals(), fields }];
         let mut replies = self.store.read(account, queries).await?.into_iter();
-        let viewers = next(&mut replies)?.count()?;
+        let viewers = attended(next(&mut replies)?)?;
         let totals = next(&mut replies)?.values()?;
         let total = |index: usize| totals.get(index).and_then(|total| total.as_ref()?.as_int()).unwrap_or(0);
         let [viewing_sessions, duration_ms] = [0, 1].map(|index| u64::try_from(total(index)).unwrap_or(0));
@@ -91,7 +113,7 @@ impl Audience {
         let query = Query::HashGet { key: known.keys.statistics(), field: Atom::from(user) };
         let mut labels = Labels::default();
         let person = self.one(account, query).await?.value()?.and_then(|record| Person::read(&record, &mut labels));
-        let viewer = person.and_then(|mut person| person.take(known.number));
+        let viewer = person.and_then(|mut person| person.forget(known.number));
         let viewer = viewer.ok_or_else(|| AudienceError::UnknownViewer { user: user.to_owned() })?;
         let text = labels.text(viewer.label);
         Ok(Seen {
@@ -104,4 +126,24 @@ impl Audience {
             viewing_sessions: viewer.stretches().collect(),
         })
     }
+}
+
+/// Others who write the same keys count too, where there are any.
+fn attended_query(known: &Known) -> Query {
+    if known.is_shared {
+        Query::SetLen { key: known.keys.attended() }
+    } else {
+        Query::HashGet { key: known.keys.totals(), field: Atom::from(ATTENDED) }
+    }
+}
+
+fn attended(reply: Reply) -> Result<u64> {
+    match reply {
+        Reply::Count(count) => Ok(count),
+        other => Ok(other.value()?.and_then(|count| u64::try_from(count.as_int()?).ok()).unwrap_or(0)),
+    }
+}
+
+fn texts<'a>(atoms: impl Iterator<Item = &'a Atom>) -> Vec<String> {
+    atoms.filter_map(|atom| Some(atom.as_str()?.into_owned())).collect()
 }

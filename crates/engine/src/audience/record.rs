@@ -3,9 +3,10 @@
 //!
 //! Bytes, because every heartbeat writes it again: a tag; the labels that the viewer's latest heartbeats had, a length and a
 //! text each, after how many there are; then a part a scope. A part is the number of the scope (0 is the event), which of the
-//! labels, when first seen, when the latest viewing session began and how long it is, and how many viewing sessions there
-//! were before it, with the start and duration of each. Numbers are in base 128, least first. The first part has its time
-//! in milliseconds since 1970; all other times count from that one.
+//! labels from 1, when first seen, when the latest viewing session began and how long it is, and how many viewing sessions
+//! there were before it, with the start and duration of each. Numbers are in base 128, least first. The first time is in
+//! milliseconds since 1970; all others count from that one. A part whose label is 0 ends there: they attended, and the rest is
+//! forgotten.
 
 use tickmark_store::Atom;
 
@@ -19,42 +20,51 @@ pub const VIEWING_SESSIONS_MAX: usize = 10_000;
 
 /// The first byte. No number begins with it, so a record is never taken for one.
 const TAG: u8 = 1;
+/// In place of a label, in a part of which nothing more is known. Labels count from 1.
+const FORGOTTEN: u64 = 0;
 
 /// What is known of somebody, by the number of the scope.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Person {
-    parts: Vec<(u32, Viewer)>,
+    /// None where somebody was seen, but nothing more is known any more.
+    parts: Vec<(u32, Option<Viewer>)>,
 }
 
 impl Person {
-    pub(super) fn is_empty(&self) -> bool {
-        self.parts.is_empty()
-    }
-
     pub(super) fn get(&self, scope: u32) -> Option<&Viewer> {
-        self.parts.iter().find(|(number, _)| *number == scope).map(|(_, viewer)| viewer)
+        self.part(scope)?.as_ref()
     }
 
-    pub(super) fn take(&mut self, scope: u32) -> Option<Viewer> {
-        let at = self.parts.iter().position(|(number, _)| *number == scope)?;
-        Some(self.parts.remove(at).1)
+    /// Whether they were ever seen there.
+    pub(super) fn has_attended(&self, scope: u32) -> bool {
+        self.part(scope).is_some()
     }
 
     pub(super) fn put(&mut self, scope: u32, viewer: Viewer) {
         match self.parts.iter_mut().find(|(number, _)| *number == scope) {
-            Some((_, held)) => *held = viewer,
-            None => self.parts.push((scope, viewer)),
+            Some((_, held)) => *held = Some(viewer),
+            None => self.parts.push((scope, Some(viewer))),
         }
+    }
+
+    /// Forgets everything but that they were there.
+    pub(super) fn forget(&mut self, scope: u32) -> Option<Viewer> {
+        self.parts.iter_mut().find(|(number, _)| *number == scope)?.1.take()
     }
 
     /// Viewing sessions before the latest, in all scopes but one.
     pub(super) fn before_elsewhere(&self, scope: u32) -> usize {
-        self.parts.iter().filter(|(number, _)| *number != scope).map(|(_, viewer)| viewer.before.len()).sum()
+        let elsewhere = self.parts.iter().filter(|(number, _)| *number != scope).filter_map(|(_, part)| part.as_ref());
+        elsewhere.map(|viewer| viewer.before.len()).sum()
+    }
+
+    fn part(&self, scope: u32) -> Option<&Option<Viewer>> {
+        self.parts.iter().find(|(number, _)| *number == scope).map(|(_, part)| part)
     }
 
     pub(super) fn write(&self, labels: &Labels) -> Atom {
         let mut used: Vec<u32> = Vec::with_capacity(1);
-        for (_, viewer) in &self.parts {
+        for viewer in self.parts.iter().filter_map(|(_, part)| part.as_ref()) {
             if !used.contains(&viewer.label) {
                 used.push(viewer.label);
             }
@@ -67,14 +77,16 @@ impl Person {
             put(&mut out, text.len() as u64);
             out.extend_from_slice(text);
         }
-        let mut base_ms = 0;
-        for (index, (scope, viewer)) in self.parts.iter().enumerate() {
+        let mut base_ms = None;
+        for (scope, part) in &self.parts {
             put(&mut out, u64::from(*scope));
-            put(&mut out, used.iter().position(|label| *label == viewer.label).unwrap_or(0) as u64);
-            put_signed(&mut out, viewer.first_ms - base_ms);
-            if index == 0 {
-                base_ms = viewer.first_ms;
-            }
+            let Some(viewer) = part else {
+                put(&mut out, FORGOTTEN);
+                continue;
+            };
+            put(&mut out, used.iter().position(|label| *label == viewer.label).unwrap_or(0) as u64 + 1);
+            put_signed(&mut out, viewer.first_ms - base_ms.unwrap_or(0));
+            let base_ms = *base_ms.get_or_insert(viewer.first_ms);
             put_stretch(&mut out, viewer.latest, base_ms);
             put(&mut out, viewer.before.len() as u64);
             viewer.before.iter().for_each(|stretch| put_stretch(&mut out, *stretch, base_ms));
@@ -99,21 +111,23 @@ impl Person {
             used.push(labels.number(std::str::from_utf8(text).ok().filter(|text| text.contains('#'))?));
         }
         let mut parts = Vec::with_capacity(4);
-        let mut base_ms = 0;
+        let mut base_ms = None;
         while !rest.is_empty() {
             let scope = u32::try_from(get(rest)?).ok()?;
-            let label = *used.get(usize::try_from(get(rest)?).ok()?)?;
-            let first_ms = get_signed(rest)?.checked_add(base_ms)?;
-            if parts.is_empty() {
-                base_ms = first_ms;
-            }
+            let Some(label) = usize::try_from(get(rest)?).ok()?.checked_sub(1) else {
+                parts.push((scope, None));
+                continue;
+            };
+            let label = *used.get(label)?;
+            let first_ms = get_signed(rest)?.checked_add(base_ms.unwrap_or(0))?;
+            let base_ms = *base_ms.get_or_insert(first_ms);
             let latest = get_stretch(rest, base_ms)?;
             let count = usize::try_from(get(rest)?).ok().filter(|count| *count <= rest.len())?;
             let before: Vec<Stretch> = (0..count).map(|_| get_stretch(rest, base_ms)).collect::<Option<_>>()?;
             let starts_after = |end: &Stretch, next: &Stretch| end.end_ms < next.start_ms;
             let in_order =
                 before.is_sorted_by(starts_after) && before.last().is_none_or(|last| starts_after(last, &latest));
-            parts.push(in_order.then_some((scope, Viewer { first_ms, before, latest, label }))?);
+            parts.push((scope, Some(in_order.then_some(Viewer { first_ms, before, latest, label })?)));
         }
         Some(Self { parts })
     }
@@ -188,8 +202,8 @@ mod tests {
         let mut person = somebody(&mut labels);
         assert_eq!(Person::read(&person.write(&labels), &mut labels).as_ref(), Some(&person));
         assert_eq!((person.before_elsewhere(7), person.before_elsewhere(0)), (2, 0));
-        person.take(0).unwrap();
-        assert_eq!(person.get(0), None);
+        person.forget(0).unwrap();
+        assert_eq!((person.get(0), person.has_attended(0), person.has_attended(1)), (None, true, false));
         assert_eq!(Person::read(&person.write(&labels), &mut labels).as_ref(), Some(&person));
         assert_eq!(Person::default().write(&labels), Atom::from_bytes(b"\x01\x00"));
     }
@@ -205,7 +219,7 @@ mod tests {
             assert!(cut.is_none_or(|cut| cut != somebody(&mut Labels::default())), "{length}");
         }
         let unordered = Viewer { first_ms: 1, before: vec![stretch(1, 9)], latest: stretch(5, 9), label: 0 };
-        let unordered = Person { parts: vec![(0, unordered)] }.write(&labels);
+        let unordered = Person { parts: vec![(0, Some(unordered))] }.write(&labels);
         for atom in [Atom::from(7), Atom::from("7#0##web#"), Atom::from_bytes(b"\x01\xff\xff\xff\xff"), unordered] {
             assert_eq!(Person::read(&atom, &mut labels), None, "{atom:?}");
         }

@@ -92,6 +92,8 @@ pub(super) struct Known {
     /// Of its part in the records of viewers; 0 is the event.
     pub(super) number: u32,
     pub(super) threshold_ms: i64,
+    /// Whether others read the same keys.
+    pub(super) is_shared: bool,
 }
 
 /// A page of names.
@@ -168,11 +170,11 @@ impl Audience {
             .guard(Guard::Value { key: keys.event(), is: old.record.clone() })
             .guard(Guard::Key { key: keys.gone(), is: Presence::Absent });
         if old.record.is_some() && old.threshold_ms != threshold_ms {
-            let attended = self.scope_keys(&Scope { event: event.clone(), session: None }, Stem::Seed).attended();
-            if self.one(account, Query::SetLen { key: attended.clone() }).await?.count()? > 0 {
+            let viewers = self.scope_keys(&Scope { event: event.clone(), session: None }, Stem::Seed).statistics();
+            if self.one(account, Query::HashLen { key: viewers.clone() }).await?.count()? > 0 {
                 return Err(AudienceError::HasHeartbeats { event: event.to_string() }.into());
             }
-            batch.guards.push(Guard::Key { key: attended, is: Presence::Absent });
+            batch.guards.push(Guard::Key { key: viewers, is: Presence::Absent });
         }
         let is_new = old.record.is_none();
         batch.ops.push(Op::Set { key: keys.event(), value: Atom::from(threshold_ms) });
@@ -239,7 +241,7 @@ impl Audience {
         for (session, Claim { number, stem }) in self.claims(account, event).await? {
             let Ok(session) = AudienceName::parse(&session) else { continue };
             let keys = self.scope_keys(&Scope { session: Some(session), ..whole.clone() }, stem);
-            scopes.push(Known { keys, number, threshold_ms });
+            scopes.push(Known { keys, number, threshold_ms, is_shared: self.store.is_shared() });
         }
         Ok(scopes)
     }
@@ -274,7 +276,8 @@ impl Audience {
                 return Err(AudienceError::UnknownSession { event, session }.into());
             }
         };
-        let known = Known { keys: self.scope_keys(scope, claim.stem), number: claim.number, threshold_ms };
+        let (keys, is_shared) = (self.scope_keys(scope, claim.stem), self.store.is_shared());
+        let known = Known { keys, number: claim.number, threshold_ms, is_shared };
         Ok((known, replies.collect()))
     }
 
@@ -325,6 +328,11 @@ impl Audience {
 pub(super) fn next(replies: &mut impl Iterator<Item = Reply>) -> Result<Reply> {
     let missing = tickmark_store::Error::Shape { wanted: "a reply a query", got: "fewer".into() };
     replies.next().ok_or_else(|| missing.into())
+}
+
+/// A reply that is no answer to what was asked: a defect of the store.
+pub(super) fn unexpected(wanted: &'static str, got: &Reply) -> Error {
+    tickmark_store::Error::Shape { wanted, got: format!("{got:?}") }.into()
 }
 
 /// `NUMBER`, or `NUMBER#joined`.

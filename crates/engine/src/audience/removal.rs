@@ -69,6 +69,7 @@ impl Audience {
         ops.extend(
             [
                 keys.heartbeat(),
+                keys.seen(),
                 keys.statistics(),
                 keys.attended(),
                 keys.ahead(),

@@ -140,10 +140,10 @@ impl Audience {
             |key, range, limit| Query::SortedRange { key, range, order: Order::Ascending, offset: 0, limit };
         let left = range(Bound::Included(last(counted_at_ms)), Bound::Excluded(last(now_ms)));
         let ahead = range(Bound::Excluded(now_ms as f64), Bound::Unbounded);
-        let queries =
-            vec![ascending(known.keys.heartbeat(), left, LEFT_MAX), ascending(known.keys.ahead(), ahead, AHEAD_MAX)];
+        let sightings = known.sightings();
+        let queries = vec![sightings.range(left, LEFT_MAX), ascending(known.keys.ahead(), ahead, AHEAD_MAX)];
         let mut replies = self.store.read(account, queries).await?.into_iter();
-        let left = next(&mut replies)?.scored()?;
+        let left = sightings.read(next(&mut replies)?)?;
         let ahead = next(&mut replies)?.scored()?;
         if left.len() as u64 == LEFT_MAX {
             self.sweep(account, &scope.event, known, now_ms).await?;

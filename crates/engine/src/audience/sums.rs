@@ -15,6 +15,7 @@ use super::viewer::Ledger;
 /// Fields of the hash of totals.
 pub(super) const SESSIONS: &str = "viewing_sessions";
 pub(super) const DURATION_MS: &str = "duration_ms";
+pub(super) const ATTENDED: &str = "attended";
 /// Of the hashes of counts.
 pub(super) const VIEWERS: &str = "viewers";
 
@@ -60,6 +61,8 @@ pub(super) struct Sums {
     pub(super) joined: Joined,
     sessions: i64,
     duration_ms: i64,
+    /// Who was never seen before.
+    pub(super) attended: i64,
 }
 
 impl Ledger for Sums {
@@ -95,7 +98,7 @@ impl Sums {
         for (at_ms, count) in &self.records {
             increment(keys.record(*at_ms), count.increments(labels));
         }
-        let totals = [(SESSIONS, self.sessions), (DURATION_MS, self.duration_ms)];
+        let totals = [(SESSIONS, self.sessions), (DURATION_MS, self.duration_ms), (ATTENDED, self.attended)];
         let totals = totals.into_iter().filter(|(_, change)| *change != 0);
         increment(keys.totals(), totals.map(|(field, change)| (Atom::from(field), Number::Int(change))).collect());
         let unsettled = self.unsettled.iter().map(|stretch| (Atom::from(*stretch), Number::Int(1))).collect();

@@ -7,14 +7,14 @@
 
 use std::ops::Bound;
 
-use tickmark_store::{Account, Atom, Batch, Error as StoreError, Guard, Op, Order, Query, ScoreRange};
+use tickmark_store::{Account, Atom, Batch, Error as StoreError, Guard, Op, Query, ScoreRange};
 
 use super::AudienceName;
 use super::label::Labels;
 use super::record::Person;
-use super::registry::{Audience, Known, next};
+use super::registry::{Audience, Known};
+use super::sightings::Sighting;
 use super::sums::{Count, VIEWERS};
-use super::writing::whole_ms;
 use crate::{Error, Result};
 
 /// The field that says as of when a hash of live counts is true.
@@ -31,9 +31,6 @@ pub enum Settled {
     ForNow,
     UntilTheNextHeartbeat,
 }
-
-/// Someone and when they were last seen.
-pub(super) type Sighting = (Atom, f64);
 
 impl Audience {
     /// Moves all that is counted of an event on to a time, and finds its peaks.
@@ -84,12 +81,13 @@ impl Audience {
             self.one(account, Query::HashGetMany { key: keys.statistics(), fields: users }).await?.values()?;
         let (mut labels, mut count) = (Labels::default(), Count::default());
         let mut batch = Batch::new().guard(Guard::Field { key: keys.live(), field: field.clone(), is: counted_at });
-        for ((user, last_ms), record) in gone.into_iter().zip(records) {
+        let sightings = known.sightings();
+        for (sighting, record) in gone.iter().zip(records) {
             let person = record.and_then(|record| Person::read(&record, &mut labels));
             if let Some(viewer) = person.as_ref().and_then(|person| person.get(known.number)) {
                 count.add(viewer.label, -1);
             }
-            batch.guards.push(Guard::Score { key: keys.heartbeat(), member: user, is: Some(last_ms) });
+            batch.guards.push(sightings.guard(sighting));
         }
         let fields = count.increments(&labels);
         if !fields.is_empty() {
@@ -114,27 +112,20 @@ impl Audience {
     ) -> Result<Vec<Sighting>> {
         let last = |at_ms: i64| (at_ms - known.threshold_ms) as f64;
         let range = ScoreRange { from: Bound::Included(last(counted_at_ms)), to: Bound::Excluded(last(now_ms)) };
-        let query =
-            Query::SortedRange { key: known.keys.heartbeat(), range, order: Order::Ascending, offset: 0, limit };
-        Ok(self.one(account, query).await?.scored()?)
+        let sightings = known.sightings();
+        sightings.read(self.one(account, sightings.range(range, limit)).await?)
     }
 
     /// Cuts a page where a new score begins, so that the rest can be told by its score. Returns that score.
     async fn cut(&self, account: Account, known: &Known, gone: &mut Vec<Sighting>) -> Result<i64> {
-        let (first, last) = (gone.first().map_or(0.0, |(_, at)| *at), gone.last().map_or(0.0, |(_, at)| *at));
-        let last_ms = whole_ms(last);
-        if first < last {
-            gone.retain(|(_, at)| *at < last);
+        let (first_ms, last_ms) = (gone.first().map_or(0, |(_, at)| *at), gone.last().map_or(0, |(_, at)| *at));
+        if first_ms < last_ms {
+            gone.retain(|(_, at_ms)| *at_ms < last_ms);
             return Ok(last_ms);
         }
-        let query = Query::SortedRange {
-            key: known.keys.heartbeat(),
-            range: ScoreRange::inclusive(last, last),
-            order: Order::Ascending,
-            offset: 0,
-            limit: u64::MAX,
-        };
-        *gone = next(&mut self.store.read(account, vec![query]).await?.into_iter())?.scored()?;
+        let (sightings, last) = (known.sightings(), last_ms as f64);
+        let query = sightings.range(ScoreRange::inclusive(last, last), u64::MAX);
+        *gone = sightings.read(self.one(account, query).await?)?;
         Ok(last_ms + 1)
     }
 }

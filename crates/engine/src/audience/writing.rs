@@ -12,6 +12,7 @@ use super::planning::Target;
 use super::record::Person;
 use super::registry::LOCATIONS_MAX;
 use super::roll::Sight;
+use super::sightings::{Moved, Sightings};
 use super::sums::Sums;
 use super::sweep::COUNTED_AT;
 use super::viewer::{Beat, Viewer};
@@ -22,7 +23,7 @@ use crate::{Error, Result};
 pub(super) struct Writing<'a> {
     pub(super) threshold_ms: i64,
     pub(super) now_ms: i64,
-    /// Whether the sorted sets of viewing sessions are wanted, which others may read but this program never does.
+    /// Whether others read the same keys, who want more than this program does.
     pub(super) is_shared: bool,
     pub(super) labels: &'a mut Labels,
     /// By their number in the request.
@@ -47,7 +48,7 @@ pub(super) type Strangers = HashMap<(u32, Atom), f64, RandomState>;
 /// Elements to write, a list a key.
 #[derive(Default)]
 struct Changes {
-    heartbeats: Vec<(Atom, f64)>,
+    moved: Moved,
     attended: Vec<Atom>,
     /// Who begins to watch later than now.
     ahead: Vec<(Atom, f64)>,
@@ -141,14 +142,18 @@ impl Writing<'_> {
         writing.stretches(user, old.as_ref(), &new);
         writing.changes.fold(&mut new, person.before_elsewhere(number));
         let changes = &mut writing.changes;
-        if old.is_none() {
-            changes.attended.push(user.clone());
+        if !person.has_attended(number) {
+            writing.sums.attended += 1;
+            if self.is_shared {
+                changes.attended.push(user.clone());
+            }
         }
         if new.latest.start_ms > self.now_ms {
             changes.ahead.push((user.clone(), new.latest.start_ms as f64));
         }
-        if Some(new.last_ms()) != old.as_ref().map(Viewer::last_ms) {
-            changes.heartbeats.push((user.clone(), new.last_ms() as f64));
+        let last_ms = old.as_ref().map(Viewer::last_ms);
+        if Some(new.last_ms()) != last_ms {
+            changes.moved.add(user, last_ms, new.last_ms());
         }
         person.put(number, new);
         true
@@ -166,7 +171,7 @@ impl Writing<'_> {
             batch.ops.push(Op::HashSet { key, fields: self.records });
         }
         for scope in self.scopes {
-            scope.finish(self.labels, self.now_ms, batch)?;
+            scope.finish(self.labels, self.now_ms, self.is_shared, batch)?;
         }
         Ok(())
     }
@@ -178,7 +183,7 @@ impl<'a> ScopeWriting<'a> {
         Self { target, counted_from_ms, sums: Sums::default(), changes: Changes::default() }
     }
 
-    fn finish(self, labels: &Labels, now_ms: i64, batch: &mut Batch) -> Result<()> {
+    fn finish(self, labels: &Labels, now_ms: i64, is_shared: bool, batch: &mut Batch) -> Result<()> {
         let Target { keys, counted_at_ms, locations, .. } = self.target;
         let new = self.changes.places.keys().filter(|place| !locations.contains(*place));
         let new: Vec<Atom> = new.map(|place| Atom::from(place.as_str())).collect();
@@ -194,7 +199,7 @@ impl<'a> ScopeWriting<'a> {
             batch.ops.push(Op::SetAdd { key: keys.locations(), members: new });
         }
         self.sums.ops(keys, labels, &mut batch.ops);
-        self.changes.ops(keys, &mut batch.ops);
+        self.changes.ops(keys, is_shared, &mut batch.ops);
         batch.ops.push(Op::Publish { channel: keys.channel(), message: Box::default() });
         Ok(())
     }
@@ -285,13 +290,13 @@ impl Changes {
         }
     }
 
-    fn ops(self, keys: &ScopeKeys, ops: &mut Vec<Op>) {
+    fn ops(self, keys: &ScopeKeys, is_shared: bool, ops: &mut Vec<Op>) {
+        Sightings::of(keys, is_shared).ops(self.moved, ops);
         let add = |ops: &mut Vec<Op>, key: Key, members: Vec<(Atom, f64)>| {
             if !members.is_empty() {
                 ops.push(Op::SortedAdd { key, when: AddWhen::Always, members });
             }
         };
-        add(ops, keys.heartbeat(), self.heartbeats);
         if !self.joined.is_empty() {
             ops.push(Op::SortedRemove { key: keys.ended(), members: self.joined });
         }
