@@ -7,11 +7,13 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use crate::bytes::Bytes;
+
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub enum Atom {
     Int(i64),
     /// Never the canonical spelling of an `i64`: the conversions see to it, so that equality is that of the bytes.
-    Bytes(Box<[u8]>),
+    Bytes(Bytes),
 }
 
 impl Atom {
@@ -121,7 +123,7 @@ impl fmt::Debug for Atom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Int(int) => write!(f, "{int}"),
-            Self::Bytes(bytes) => write!(f, "\"{}\"", bytes.escape_ascii()),
+            Self::Bytes(bytes) => write!(f, "{bytes:?}"),
         }
     }
 }

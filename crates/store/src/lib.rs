@@ -6,6 +6,7 @@
 
 mod atom;
 mod batch;
+mod bytes;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 pub mod embedded;
@@ -19,6 +20,7 @@ mod store;
 
 pub use atom::Atom;
 pub use batch::{AddWhen, Batch, End, Guard, Key, Number, Op, Presence};
+pub use bytes::Bytes;
 pub use error::{Error, Kind, Result};
 pub use query::{Cursor, Expiry, KeyPage, Order, Query, Reply, ScoreRange};
 pub use rehearsal::rehearse;

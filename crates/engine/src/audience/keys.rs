@@ -93,7 +93,7 @@ impl ScopeKeys {
         Key::from(format!("{}#Heartbeat", self.seed))
     }
 
-    /// What stands for it where nobody else reads it: a sorted set of `TIME#user`, by time.
+    /// What stands for it where nobody else reads it: a sorted set of times and users.
     pub(super) fn seen(&self) -> Key {
         self.own("seen")
     }

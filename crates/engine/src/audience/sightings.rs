@@ -1,19 +1,20 @@
 //! Who was last seen when, in the order of time.
 //!
-//! Where others read the same keys it is the seed's sorted set of users by time. Where nobody can, each member says the time
-//! too, `TIME#user`: members are then in the order of their scores, and the embedded store keeps such a set once instead of
+//! Where others read the same keys it is the seed's sorted set of users by time. Where nobody can, each member begins with the
+//! time: members are then in the order of their scores, and the embedded store keeps such a set once instead of
 //! once by name and once by score. When somebody was last seen is known from their record, so nobody is looked for by name.
 
-use tickmark_store::{AddWhen, Atom, Cursor, Guard, Key, Op, Order, Query, Reply, ScoreRange};
+use tickmark_store::{AddWhen, Atom, Bytes, Cursor, Guard, Key, Op, Order, Query, Reply, ScoreRange};
 
 use super::keys::ScopeKeys;
 use super::registry::{Known, unexpected};
 use super::writing::whole_ms;
 use crate::Result;
 
-/// Digits of a time in a member, in base 16. They reach 71,000 years from 1970 either way.
-const TIME_DIGITS: usize = 13;
-const TIME_OFFSET: i64 = 1 << (4 * TIME_DIGITS - 1);
+/// Bytes of a time in a member, most significant first, so that they sort as times do. They reach a million years from 1970
+/// either way.
+const TIME_BYTES: usize = 7;
+const TIME_OFFSET: i64 = 1 << (8 * TIME_BYTES - 1);
 
 /// Someone and when they were last seen.
 pub(super) type Sighting = (Atom, i64);
@@ -111,18 +112,15 @@ impl Sightings {
         if self.spelling == Spelling::User {
             return user.clone();
         }
-        let mut bytes = Vec::with_capacity(TIME_DIGITS + 1 + user.len());
-        let time = at_ms.saturating_add(TIME_OFFSET).cast_unsigned();
-        bytes.extend((0..TIME_DIGITS).rev().map(|digit| b"0123456789abcdef"[(time >> (4 * digit)) as usize & 0xf]));
-        bytes.push(b'#');
-        user.write_to(&mut bytes);
-        Atom::from(bytes)
+        let time = at_ms.saturating_add(TIME_OFFSET).to_be_bytes();
+        // Never the spelling of a number: a time does not begin with a digit.
+        Atom::Bytes(Bytes::joined(&time[size_of::<i64>() - TIME_BYTES..], &user.as_bytes()))
     }
 
     fn user(&self, member: Atom) -> Atom {
         match self.spelling {
             Spelling::User => member,
-            Spelling::TimeAndUser => Atom::from_bytes(member.as_bytes().get(TIME_DIGITS + 1..).unwrap_or_default()),
+            Spelling::TimeAndUser => Atom::from_bytes(member.as_bytes().get(TIME_BYTES..).unwrap_or_default()),
         }
     }
 }
@@ -148,7 +146,7 @@ mod tests {
         let times = [-1_700_000_000_000, -1, 0, 1, 15, 16, 1_700_000_000_000, 253_402_300_799_999];
         let members = times.map(|at_ms| sightings.member(&Atom::from("7"), at_ms));
         assert!(members.is_sorted_by(|a, b| a.as_bytes() < b.as_bytes()), "{members:?}");
-        assert_eq!(members[2], Atom::from("8000000000000#7"));
+        assert_eq!(members[3], Atom::from_bytes(b"\x80\0\0\0\0\0\x017"));
         assert!(members.into_iter().all(|member| sightings.user(member) == Atom::from(7)));
     }
 }

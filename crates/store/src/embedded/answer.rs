@@ -109,9 +109,7 @@ impl<'a> View<'a> {
                 Reply::Members(found.transpose()?.unwrap_or_default())
             }
             Query::HllCount { keys } => Reply::Count(self.hll_count(keys)?),
-            Query::HllDump { key } => {
-                Reply::Value(self.hll(key)?.map(|hll| Atom::Bytes(hll.to_redis_dense().into_boxed_slice())))
-            }
+            Query::HllDump { key } => Reply::Value(self.hll(key)?.map(|hll| Atom::Bytes(hll.to_redis_dense().into()))),
         })
     }
 

@@ -2,8 +2,7 @@
 //!
 //! Keys that stand next to each other begin alike (a bucket's members with the bucket, a moment's with the moment), so
 //! what all keys of a page begin with is held once. An entry is the length of the rest of its key, that rest, and the
-//! value up to where the next entry starts. Where an entry ends stands beside the first bytes of its rest, so that a
-//! search mostly reads one short array of numbers.
+//! value up to where the next entry starts.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -21,38 +20,19 @@ const GROWTH_ENTRIES: usize = 16;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Page {
     prefix: Box<[u8]>,
-    slots: Vec<Slot>,
+    /// Where each entry ends.
+    ends: Vec<u32>,
     entries: Vec<u8>,
-}
-
-/// Of one entry.
-#[derive(Clone, Copy, Debug)]
-struct Slot {
-    end: u32,
-    head: Head,
-}
-
-/// The first bytes of the rest of a key, as a number that sorts as they do. Keys with the same head may still differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Head(u32);
-
-impl Head {
-    fn of(rest: &[u8]) -> Self {
-        let mut head = [0; size_of::<u32>()];
-        let length = rest.len().min(head.len());
-        head[..length].copy_from_slice(&rest[..length]);
-        Self(u32::from_be_bytes(head))
-    }
 }
 
 impl Page {
     pub(super) fn len(&self) -> usize {
-        self.slots.len()
+        self.ends.len()
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
         const ARC_BYTES: usize = 16;
-        let heap = self.prefix.len() + self.slots.capacity() * size_of::<Slot>() + self.entries.capacity();
+        let heap = self.prefix.len() + self.ends.capacity() * size_of::<u32>() + self.entries.capacity();
         size_of::<Self>() + ARC_BYTES + heap
     }
 
@@ -72,10 +52,9 @@ impl Page {
     /// The same, at once where it is at another place or at the next.
     pub(super) fn find_near(&self, key: &[u8], near: usize) -> Result<usize, usize> {
         let rest = self.rest_of(key)?;
-        let head = Head::of(rest);
         let mut within = 0..self.len();
         for at in [near, near + 1].into_iter().filter(|at| *at < self.len()) {
-            match self.compare(at, head, rest) {
+            match self.entry(at).0.cmp(rest) {
                 Ordering::Less => within.start = at + 1,
                 Ordering::Equal => return Ok(at),
                 Ordering::Greater => {
@@ -93,21 +72,16 @@ impl Page {
     }
 
     fn search(&self, rest: &[u8], within: Range<usize>) -> Result<usize, usize> {
-        let head = Head::of(rest);
         let (mut from, mut to) = (within.start, within.end);
         while from < to {
             let middle = usize::midpoint(from, to);
-            match self.compare(middle, head, rest) {
+            match self.entry(middle).0.cmp(rest) {
                 Ordering::Less => from = middle + 1,
                 Ordering::Greater => to = middle,
                 Ordering::Equal => return Ok(middle),
             }
         }
         Err(from)
-    }
-
-    fn compare(&self, at: usize, head: Head, rest: &[u8]) -> Ordering {
-        self.slots[at].head.cmp(&head).then_with(|| self.entry(at).0.cmp(rest))
     }
 
     pub(super) fn key(&self, at: usize) -> Vec<u8> {
@@ -119,7 +93,7 @@ impl Page {
     }
 
     pub(super) fn insert(&mut self, at: usize, key: &[u8], value: &[u8]) {
-        if self.slots.is_empty() {
+        if self.ends.is_empty() {
             self.prefix = key.into();
         } else if !key.starts_with(&self.prefix) {
             self.shorten_prefix(common(&self.prefix, key));
@@ -133,10 +107,10 @@ impl Page {
         write_varint(&mut self.entries[start..rest_at], rest.len() as u64);
         self.entries[rest_at..value_at].copy_from_slice(rest);
         self.entries[value_at..end].copy_from_slice(value);
-        if self.slots.len() == self.slots.capacity() {
-            self.slots.reserve_exact(GROWTH_ENTRIES);
+        if self.ends.len() == self.ends.capacity() {
+            self.ends.reserve_exact(GROWTH_ENTRIES);
         }
-        self.slots.insert(at, Slot { end: as_end(end), head: Head::of(rest) });
+        self.ends.insert(at, as_end(end));
         self.move_ends(at + 1, start, end);
     }
 
@@ -151,7 +125,7 @@ impl Page {
     pub(super) fn remove(&mut self, at: usize) {
         let (start, end) = (self.start(at), self.end(at));
         self.make_room(start..end, 0);
-        self.slots.remove(at);
+        self.ends.remove(at);
         self.move_ends(at, end, start);
     }
 
@@ -165,7 +139,7 @@ impl Page {
     /// The place that halves the bytes.
     pub(super) fn middle(&self) -> usize {
         let half = as_end(self.entries.len() / 2);
-        self.slots.partition_point(|slot| slot.end <= half).clamp(1, self.len() - 1)
+        self.ends.partition_point(|end| *end <= half).clamp(1, self.len() - 1)
     }
 
     /// Adds all entries of a page that comes after this one.
@@ -189,7 +163,7 @@ impl Page {
         let mut reader = Reader::new(bytes);
         let count = reader.count()?;
         let prefix = reader.bytes()?.into();
-        let mut page = Self { prefix, slots: Vec::new(), entries: Vec::with_capacity(bytes.len()) };
+        let mut page = Self { prefix, ends: Vec::new(), entries: Vec::with_capacity(bytes.len()) };
         let mut last: Option<&[u8]> = None;
         for _ in 0..count {
             let entry = reader.bytes()?;
@@ -199,10 +173,9 @@ impl Page {
             }
             last = Some(rest);
             page.entries.extend_from_slice(entry);
-            let end = u32::try_from(page.entries.len()).map_err(|_| Malformed)?;
-            page.slots.push(Slot { end, head: Head::of(rest) });
+            page.ends.push(u32::try_from(page.entries.len()).map_err(|_| Malformed)?);
         }
-        page.slots.shrink_to_fit();
+        page.ends.shrink_to_fit();
         page.entries.shrink_to_fit();
         if reader.is_empty() { Ok(page) } else { Err(Malformed) }
     }
@@ -224,7 +197,7 @@ impl Page {
     }
 
     fn end(&self, at: usize) -> usize {
-        self.slots[at].end as usize
+        self.ends[at] as usize
     }
 
     /// Makes a range of the entries' bytes as long as wanted, moving what comes after it.
@@ -247,8 +220,8 @@ impl Page {
     /// What ended at `old` now ends at `new`, and all entries from one on with it.
     fn move_ends(&mut self, from: usize, old: usize, new: usize) {
         let by = as_end(new).wrapping_sub(as_end(old));
-        for slot in &mut self.slots[from..] {
-            slot.end = slot.end.wrapping_add(by);
+        for end in &mut self.ends[from..] {
+            *end = end.wrapping_add(by);
         }
     }
 
@@ -273,19 +246,17 @@ impl Page {
         let bytes = self.start(range.end) - self.start(range.start) + range.len() * before.len();
         let mut page = Self {
             prefix,
-            slots: Vec::with_capacity(range.len() + GROWTH_ENTRIES),
+            ends: Vec::with_capacity(range.len() + GROWTH_ENTRIES),
             entries: Vec::with_capacity(bytes + GROWTH_BYTES),
         };
         for at in range {
             let (rest, value) = self.entry(at);
             let rest = &rest[skip..];
             put_varint(&mut page.entries, (before.len() + rest.len()) as u64);
-            let rest_at = page.entries.len();
             page.entries.extend_from_slice(before);
             page.entries.extend_from_slice(rest);
-            let head = Head::of(&page.entries[rest_at..]);
             page.entries.extend_from_slice(value);
-            page.slots.push(Slot { end: as_end(page.entries.len()), head });
+            page.ends.push(as_end(page.entries.len()));
         }
         page
     }

@@ -62,8 +62,7 @@ impl Payload for Atom {
     fn heap_bytes(&self) -> usize {
         match self {
             Self::Int(_) => 0,
-            // What an allocator really takes for a few bytes.
-            Self::Bytes(bytes) => bytes.len().next_multiple_of(16).max(16),
+            Self::Bytes(bytes) => bytes.heap_bytes(),
         }
     }
 }
