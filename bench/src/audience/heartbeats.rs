@@ -15,13 +15,14 @@ const VIEWERS: u32 = 200_000;
 const ROUNDS: u32 = 5;
 const HEARTBEATS: usize = (VIEWERS * ROUNDS) as usize;
 /// Heartbeats a request.
-const REQUEST: usize = 50_000;
+const REQUEST: usize = 20_000;
+const CLIENTS: usize = 2;
 
 pub fn run() {
     let start_ms = now_ms() - u64::from(ROUNDS) * 30_000;
     let (ours, our_bytes) = tickmark(start_ms);
     let (theirs, their_bytes) = seed(start_ms);
-    line("tickmark, NDJSON over HTTP, synced", HEARTBEATS, ours);
+    line("tickmark, NDJSON over HTTP, two clients, synced", HEARTBEATS, ours);
     line("the seed's commands, piped, no persistence", HEARTBEATS, theirs);
     println!("  {:52} {:>12.1} times", "tickmark to that", rate(HEARTBEATS, ours) / rate(HEARTBEATS, theirs));
     println!("  {:52} {:>12} MiB", "tickmark, resident", our_bytes >> 20);
@@ -50,13 +51,18 @@ fn heartbeats(start_ms: u64) -> impl Iterator<Item = Heartbeat> {
 
 fn tickmark(start_ms: u64) -> (Duration, usize) {
     let directory = crate::store::directory();
-    let program = Program::serve(&directory.path().join("store"), &["--memory", "32MiB"]);
+    let program = Program::serve(&directory.path().join("store"), &["--memory", "96MiB"]);
     let mut bodies = vec![String::new(); HEARTBEATS.div_ceil(REQUEST)];
     for (number, beat) in heartbeats(start_ms).enumerate() {
         beat.line(&mut bodies[number / REQUEST]);
     }
     let url = program.url("/v1/audience/expo/heartbeats");
-    let took = timed(|| bodies.iter().for_each(|body| post(&url, "application/x-ndjson", body.as_bytes()))).0;
+    let (url, bodies) = (&url, &bodies);
+    let client = |first: usize| {
+        bodies.iter().skip(first).step_by(CLIENTS).for_each(|body| post(url, "application/x-ndjson", body.as_bytes()));
+    };
+    let all = || std::thread::scope(|scope| (0..CLIENTS).for_each(|first| drop(scope.spawn(move || client(first)))));
+    let took = timed(all).0;
     let resident = program.resident_bytes();
     program.stop();
     (took, resident)

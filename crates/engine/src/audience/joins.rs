@@ -13,7 +13,8 @@ use crate::Result;
 
 const SECOND_MS: i64 = 1_000;
 /// Seconds of a stretch.
-pub(super) const SECONDS: usize = (RECORD_MS / SECOND_MS) as usize;
+pub(super) const SECONDS: usize = 300;
+const _: () = assert!(RECORD_MS == 300 * SECOND_MS);
 
 /// The seconds of a stretch.
 pub(super) struct Joins {
@@ -29,7 +30,7 @@ impl Joins {
     }
 
     pub(super) fn read(stretch: i64, reply: Reply) -> Result<Self> {
-        let mut counts: Vec<i64> = reply.values()?.iter().map(count).collect();
+        let mut counts: Vec<i64> = reply.values()?.iter().map(|held| count(held.as_ref())).collect();
         let at_first_instant = counts.pop().unwrap_or(0);
         let sums = counts.into_iter().scan(-at_first_instant, |sum, count| {
             *sum += count;
@@ -55,7 +56,7 @@ impl Joins {
     /// The instants of a second at which any begin, in order, without the very first.
     pub(super) fn read_second(&self, second: usize, reply: Reply) -> Result<Vec<(i64, i64)>> {
         let counts = reply.values()?;
-        let counted = instants(second).zip(&counts).map(|(instant, held)| (instant, count(held)));
+        let counted = instants(second).zip(&counts).map(|(instant, held)| (instant, count(held.as_ref())));
         let began = counted.filter(|(instant, count)| *instant > 0 && *count != 0);
         Ok(began.map(|(instant, count)| (self.stretch * RECORD_MS + instant, count)).collect())
     }
@@ -108,6 +109,6 @@ fn instants(second: usize) -> impl Iterator<Item = i64> {
     from..from + SECOND_MS
 }
 
-fn count(held: &Option<Atom>) -> i64 {
-    held.as_ref().and_then(Atom::as_int).unwrap_or(0)
+fn count(held: Option<&Atom>) -> i64 {
+    held.and_then(Atom::as_int).unwrap_or(0)
 }

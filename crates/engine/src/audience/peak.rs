@@ -126,7 +126,7 @@ impl Audience {
             let span =
                 Span { joins, from: 0, to: SECONDS, before: *active, starts: joins.within(0, SECONDS), stops: 0 };
             if span.may_exceed(&peak) {
-                let stops = self.stops(account, known, span.from_ms(), [span.to_ms()]).await?;
+                let stops = self.stops(account, known, span.first_ms(), [span.end_ms()]).await?;
                 spans.push(Span { stops: stops[0], ..span });
             }
         }
@@ -147,7 +147,7 @@ impl Audience {
 
     async fn halved<'a>(&self, account: Account, known: &Known, span: Span<'a>) -> Result<[Span<'a>; 2]> {
         let middle = usize::midpoint(span.from, span.to);
-        let stops = self.stops(account, known, span.from_ms(), [span.joins.at_ms(middle)]).await?[0];
+        let stops = self.stops(account, known, span.first_ms(), [span.joins.at_ms(middle)]).await?[0];
         let starts = span.joins.within(span.from, middle);
         let first = Span { to: middle, starts, stops, ..span };
         let second = Span {
@@ -165,7 +165,7 @@ impl Audience {
         let query = span.joins.query_second(&known.keys, span.from);
         let joined = span.joins.read_second(span.from, self.one(account, query).await?)?;
         let stops = joined.iter().map(|(at_ms, _)| at_ms + 1);
-        let stops = self.stops(account, known, span.from_ms(), stops).await?;
+        let stops = self.stops(account, known, span.first_ms(), stops).await?;
         let mut active = span.before;
         for ((at_ms, starts), stops) in joined.into_iter().zip(stops) {
             active += starts;
@@ -196,17 +196,17 @@ impl Audience {
 
 impl Span<'_> {
     /// Its first instant; of the whole stretch the second, because the number at the first is known.
-    fn from_ms(&self) -> i64 {
+    fn first_ms(&self) -> i64 {
         self.joins.at_ms(self.from) + i64::from(self.from == 0)
     }
 
-    fn to_ms(&self) -> i64 {
+    fn end_ms(&self) -> i64 {
         self.joins.at_ms(self.to)
     }
 
     fn may_exceed(&self, peak: &Peak) -> bool {
         let most = u64::try_from(self.before + self.starts).unwrap_or(0);
-        let is_earlier = peak.at_ms.is_none_or(|at_ms| self.from_ms() < at_ms);
+        let is_earlier = peak.at_ms.is_none_or(|at_ms| self.first_ms() < at_ms);
         self.starts > 0 && (most > peak.viewers || (most == peak.viewers && is_earlier))
     }
 }

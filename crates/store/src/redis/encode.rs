@@ -64,9 +64,13 @@ impl Encoder<'_> {
             Guard::Value { is, .. } | Guard::Field { is, .. } | Guard::Front { is, .. } => self.held(is.as_ref()),
             Guard::Fields { are, .. } => {
                 self.packer.array(are.len());
-                are.iter().for_each(|(_, is)| self.held(is.as_ref()));
+                for (_, is) in are {
+                    self.held(is.as_ref());
+                }
                 self.packer.array(are.len());
-                are.iter().for_each(|(field, _)| self.packer.atom(field));
+                for (field, _) in are {
+                    self.packer.atom(field);
+                }
             }
             Guard::Score { is: Some(score), .. } => self.packer.decimal(*score),
             Guard::Score { is: None, .. } => self.packer.bool(false),

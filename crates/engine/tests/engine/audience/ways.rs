@@ -31,7 +31,7 @@ async fn keys(stage: &Stage, account: Account) -> Vec<Key> {
 async fn purged(kept: Kept) {
     let stage = Stage::new(&kept.store, "expo");
     // One who never came back, one who did, and one who is new.
-    let mut sent: Vec<Sent> = (0..10).map(|number| beat("gone", START_MS + number * 30_000)).collect();
+    let mut sent: Vec<Sent> = (0..6).map(|number| beat("gone", START_MS + number * 30_000)).collect();
     sent.extend((0..4).map(|number| beat("back", START_MS + number * 200_000)));
     stage.send(&sent, START_MS).await.unwrap_err();
     stage.send(&sent, START_MS + DAY_MS).await.unwrap();
@@ -65,6 +65,18 @@ async fn purged(kept: Kept) {
     assert_eq!(audience.attended(ACCOUNT, &scope).await.unwrap(), 3);
     assert_eq!(audience.active(ACCOUNT, &scope, later_ms + 1_000).await.unwrap(), 3);
     assert_eq!(stage.viewing(&scope, later_ms + 1_000).await.viewing_sessions, viewing.viewing_sessions + 1);
+    // A heartbeat from when everybody is forgotten counts, but not as if nobody had left since.
+    let late = ["x", "y", "z"].map(|user| beat(user, START_MS + 280_000));
+    stage.send(&late, later_ms + 1_000).await.unwrap();
+    for session in [None, Some("s")] {
+        let scope = stage.scope(session);
+        for _ in 0..2 {
+            // Not four: the one who was there when the five minutes began had left by then.
+            assert_eq!(audience.peak(ACCOUNT, &scope).await.unwrap().viewers, 3);
+            audience.settle(ACCOUNT, &stage.event, later_ms + 2_000).await.unwrap();
+        }
+        assert_eq!(audience.attended(ACCOUNT, &scope).await.unwrap(), 6);
+    }
 }
 
 #[tokio::test]
@@ -113,4 +125,39 @@ async fn a_crowd_that_leaves_at_one_instant() {
     let settled = stage.audience.settle(ACCOUNT, &stage.event, START_MS + 70_000).await.unwrap();
     assert_eq!(settled, Settled::UntilTheNextHeartbeat);
     assert_eq!(stage.audience.peak(ACCOUNT, &scope).await.unwrap().viewers, 12_000);
+}
+
+async fn attendees(stage: &Stage, session: Option<&str>) -> Vec<String> {
+    let (mut users, mut cursor) = (Vec::new(), None);
+    loop {
+        let page = stage.audience.attendees(ACCOUNT, &stage.scope(session), cursor, 100).await.unwrap();
+        users.extend(page.0);
+        cursor = page.1;
+        if cursor.is_none() {
+            users.sort_unstable();
+            users.dedup();
+            return users;
+        }
+    }
+}
+
+/// Few of an event's viewers are in one session, and are found among the others.
+async fn listed(kept: Kept) {
+    let stage = Stage::new(&kept.store, "expo");
+    let mut sent: Vec<Sent> = (0..5_000).map(|number| beat(&format!("u{number:04}"), START_MS)).collect();
+    let few = ["u0000", "u2500", "u4999"];
+    sent.extend(few.map(|user| Sent { session: Some("few".to_owned()), ..beat(user, START_MS + 1) }));
+    stage.send(&sent, START_MS + 1).await.unwrap();
+    assert_eq!(attendees(&stage, Some("few")).await, few);
+    for session in [None, Some("s")] {
+        assert_eq!(attendees(&stage, session).await.len(), 5_000);
+        assert_eq!(stage.audience.attended(ACCOUNT, &stage.scope(session)).await.unwrap(), 5_000);
+    }
+}
+
+#[tokio::test]
+async fn everybody_is_listed() {
+    listed(memory()).await;
+    listed(redis().await).await;
+    listed(cluster().await).await;
 }

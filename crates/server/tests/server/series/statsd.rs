@@ -36,16 +36,23 @@ async fn what_was_received_is_counted_at_the_latest_when_the_server_stops() {
         eventually(&client, series, total).await;
     }
     eventually(&client, "load:sum", 8.0).await;
-    let metrics = client.get("/metrics").await.text;
-    let unparsed = metrics.lines().find(|line| line.starts_with("tickmark_statsd_unparsed_total")).unwrap().to_owned();
-    assert!(unparsed.ends_with(" 2"), "{unparsed}");
+    assert_eq!(counter(&client, "tickmark_statsd_unparsed_total").await, 2);
 
+    // Taken, but not flushed yet.
+    let taken = counter(&client, "tickmark_statsd_metrics_total").await;
     udp.send_to(b"last:1|c", address).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    while counter(&client, "tickmark_statsd_metrics_total").await == taken {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
     drop(stop);
     running.await.unwrap();
     let again = crate::running::Running::start(open(), store).await;
     assert_eq!(again.client().total("last", "").await, 1);
+}
+
+async fn counter(client: &Client, name: &str) -> u64 {
+    let metrics = client.get("/metrics").await.text;
+    metrics.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok()).unwrap()
 }
 
 async fn eventually(client: &Client, series: &str, total: f64) {
