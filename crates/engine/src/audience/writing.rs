@@ -82,12 +82,17 @@ impl Writing<'_> {
             None => Person::default(),
             Some(held) => Person::read(held, self.labels).ok_or_else(|| self.unread(user))?,
         };
-        let mut has_changed = self.take(0, user, sights.iter(), &mut person, strangers);
-        for (index, Sight { scope, .. }) in sights.iter().enumerate() {
-            let is_first = sights[..index].iter().all(|sight| sight.scope != *scope);
-            if *scope != 0 && is_first {
-                let of_session = sights[index..].iter().filter(|sight| sight.scope == *scope);
-                has_changed |= self.take(*scope, user, of_session, &mut person, strangers);
+        let mut has_changed = self.take(0, user, sights, &mut person, strangers);
+        match sights {
+            [Sight { scope: 0, .. }] => {}
+            [Sight { scope, .. }] => has_changed |= self.take(*scope, user, sights, &mut person, strangers),
+            many => {
+                let mut many: Vec<Sight> = many.iter().filter(|sight| sight.scope != 0).copied().collect();
+                // Those of one session stay in order of time.
+                many.sort_by_key(|sight| sight.scope);
+                for of_session in many.chunk_by(|a, b| a.scope == b.scope) {
+                    has_changed |= self.take(of_session[0].scope, user, of_session, &mut person, strangers);
+                }
             }
         }
         if has_changed {
@@ -98,14 +103,7 @@ impl Writing<'_> {
     }
 
     /// The heartbeats of one scope. Whether they changed anything.
-    fn take<'s>(
-        &mut self,
-        scope: u32,
-        user: &Atom,
-        sights: impl Iterator<Item = &'s Sight>,
-        person: &mut Person,
-        strangers: &Strangers,
-    ) -> bool {
+    fn take(&mut self, scope: u32, user: &Atom, sights: &[Sight], person: &mut Person, strangers: &Strangers) -> bool {
         let (labels, threshold_ms) = (&mut *self.labels, self.threshold_ms);
         let writing = &mut self.scopes[scope as usize];
         let number = writing.target.number;
