@@ -15,7 +15,7 @@ use super::records::Records;
 use super::state::State;
 use crate::{Error, Result};
 
-pub(crate) const FORMAT_VERSION: u32 = 2;
+pub(crate) const FORMAT_VERSION: u32 = 3;
 const FORMAT_FILE: &str = "FORMAT";
 const FORMAT_NAME: &str = "tickmark embedded store, format ";
 

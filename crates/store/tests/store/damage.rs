@@ -201,8 +201,8 @@ async fn a_directory_is_one_process_and_one_format() {
     store.close().await.unwrap();
     drop(store);
 
-    std::fs::write(path.join("FORMAT"), "tickmark embedded store, format 1\n").unwrap();
-    assert!(matches!(EmbeddedStore::open(&path, &options()), Err(Error::Format { found: 1, wanted: 2, .. })));
+    std::fs::write(path.join("FORMAT"), "tickmark embedded store, format 2\n").unwrap();
+    assert!(matches!(EmbeddedStore::open(&path, &options()), Err(Error::Format { found: 2, wanted: 3, .. })));
 
     let other = directory.path().join("other");
     std::fs::create_dir(&other).unwrap();
