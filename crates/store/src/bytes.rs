@@ -1,6 +1,5 @@
 //! Bytes that are mostly few: names of users, members, labels. Few are held in place, without an allocation of their own.
 
-use std::cmp::Ordering;
 use std::fmt;
 use std::ops::Deref;
 
@@ -70,25 +69,13 @@ impl From<&[u8]> for Bytes {
 
 impl From<Vec<u8>> for Bytes {
     fn from(bytes: Vec<u8>) -> Self {
-        if bytes.len() > SHORT_MAX { Self(Held::Long(long(&bytes, &[]))) } else { Self::joined(&bytes, &[]) }
+        Self::joined(&bytes, &[])
     }
 }
 
 impl fmt::Debug for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "\"{}\"", self.escape_ascii())
-    }
-}
-
-impl PartialOrd for Bytes {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Bytes {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (**self).cmp(&**other)
     }
 }
 
@@ -106,7 +93,5 @@ mod tests {
             assert_eq!(copied, Bytes::joined(&plain[..len / 2], &plain[len / 2..]));
             assert_eq!(copied.heap_bytes() > 0, len > SHORT_MAX);
         }
-        let sorted = ["", "\0", "a", "a\0", "ab", "b"].map(|text| Bytes::from(text.as_bytes()));
-        assert!(sorted.is_sorted_by(|a, b| a < b && a != b));
     }
 }

@@ -7,12 +7,14 @@
 //! Where a sorted set's members are in the order of their scores anyway, because all scores are equal or because members
 //! begin with what their score says, the second tree would repeat the first, and stays empty until a score says otherwise.
 
-use std::ops::{Bound, Range};
+mod positions;
+mod scores;
+
+use std::ops::Bound;
 
 use super::directory::damaged;
 use super::moves::Moves;
 use super::payload::Payload;
-use super::ranks::score_at;
 use super::small::Small;
 use super::tree::{Family, Frozen, Place, Tree};
 use crate::embedded::codec::Reader;
@@ -187,113 +189,6 @@ impl Large {
         })
     }
 
-    /// Members of a sorted set whose place is within the range, by place and then by bytes.
-    pub(super) fn by_score(
-        &self,
-        places: std::ops::Range<u64>,
-        order: Order,
-        limit: Range<usize>,
-        records: &Records,
-    ) -> Result<Vec<(Atom, f64)>> {
-        if self.by_score.is_empty(records)? {
-            let Some(from) = self.first_from(places.start, records)? else { return Ok(Vec::new()) };
-            let to = self.first_from(places.end, records)?.map_or(Bound::Unbounded, Bound::Excluded);
-            let found = self.entries.range((Bound::Included(from), to), order, records);
-            let found = found.skip(limit.start).take(limit.len());
-            return found
-                .map(|found| found.and_then(|(member, score)| Ok((member.into(), self.decode(&score)?))))
-                .collect();
-        }
-        let bound = |place: u64| place.to_be_bytes().to_vec();
-        let range = (Bound::Included(bound(places.start)), Bound::Excluded(bound(places.end)));
-        let found = self.by_score.range(range, order, records).skip(limit.start).take(limit.len());
-        let read = |(key, _): (Vec<u8>, Vec<u8>)| {
-            let (place, member) = key.split_first_chunk().ok_or_else(|| self.damaged())?;
-            Ok((Atom::from_bytes(member), score_at(u64::from_be_bytes(*place))))
-        };
-        found.map(|found| found.and_then(read)).collect()
-    }
-
-    /// How many members have a place below this one.
-    pub(super) fn count_below(&self, place: u64, records: &Records) -> Result<u64> {
-        if !self.by_score.is_empty(records)? {
-            return self.by_score.count_below(&place.to_be_bytes(), records);
-        }
-        match self.first_from(place, records)? {
-            Some(member) => self.entries.count_below(&member, records),
-            None => Ok(self.len),
-        }
-    }
-
-    /// The first member with this place or a higher one, of a set whose members are in the order of their scores.
-    fn first_from(&self, place: u64, records: &Records) -> Result<Option<Vec<u8>>> {
-        self.entries.first(records, |score| Ok(self.rank_of::<f64>(score)? >= Some(place)))
-    }
-
-    /// Notes that the member spelled last is to be moved. While members are in the order of their scores there is nothing to
-    /// move; if they no longer are, all of them get their places.
-    fn rank<V: Payload>(&mut self, at: Place, old: Option<u64>, new: Option<u64>, records: &Records) -> Result<()> {
-        if self.by_score.is_empty(records)? {
-            let (before, after) = self.entries.around(at, records, |value| self.rank_of::<V>(value))?;
-            let (before, after) = (before.transpose()?, after.transpose()?);
-            if before.is_none_or(|before| before <= new) && after.is_none_or(|after| new <= after) {
-                return Ok(());
-            }
-            self.by_score = self.ranked::<V>(records)?;
-        }
-        self.moves.note(&self.key, old, new);
-        Ok(())
-    }
-
-    /// The order of scores of a set whose members are in it.
-    fn ranked<V: Payload>(&self, records: &Records) -> Result<Tree> {
-        let (mut by_score, mut key) = (Tree::new(self.id, BY_SCORE), Vec::new());
-        for found in self.entries.range((Bound::Unbounded, Bound::Unbounded), Order::Ascending, records) {
-            let (member, value) = found?;
-            key.clear();
-            key.extend_from_slice(&self.rank_of::<V>(&value)?.unwrap_or_default().to_be_bytes());
-            key.extend_from_slice(&member);
-            let place = by_score.locate(&key, records)?;
-            by_score.put(place, &key, &[]);
-        }
-        Ok(by_score)
-    }
-
-    /// The place of what was packed.
-    fn rank_of<V: Payload>(&self, value: &[u8]) -> Result<Option<u64>> {
-        self.decode::<V>(value).map(|payload| payload.rank())
-    }
-
-    /// Sets the value at a position of a list, which is new.
-    pub(super) fn put_at(&mut self, position: i64, value: &Atom, records: &Records) -> Result<()> {
-        let key = position_key(position);
-        let place = self.entries.locate(&key, records)?;
-        self.value.clear();
-        value.put(&mut self.value);
-        self.entries.put(place, &key, &self.value);
-        self.len += 1;
-        Ok(())
-    }
-
-    pub(super) fn take_at(&mut self, position: i64, records: &Records) -> Result<Atom> {
-        let place = self.entries.locate(&position_key(position), records)?;
-        let value = self.entries.value(place).ok_or_else(|| self.damaged())?;
-        let value = self.decode(value)?;
-        self.entries.remove(place);
-        self.len -= 1;
-        Ok(value)
-    }
-
-    pub(super) fn values_from<'a>(
-        &'a self,
-        position: i64,
-        records: &'a Records,
-    ) -> impl Iterator<Item = Result<Atom>> + use<'a> {
-        let from = Bound::Included(position_key(position).to_vec());
-        let values = self.entries.range((from, Bound::Unbounded), Order::Ascending, records);
-        values.map(|found| self.decode(&found?.1))
-    }
-
     fn damaged(&self) -> Error {
         damaged(self.id)
     }
@@ -308,11 +203,6 @@ impl Large {
     fn decode<V: Payload>(&self, value: &[u8]) -> Result<V> {
         V::read(&mut Reader::new(value)).map_err(|_| self.damaged())
     }
-}
-
-/// The key of a place in a list. Flipping the sign bit makes the bytes sort as the positions do.
-fn position_key(position: i64) -> [u8; 8] {
-    (position.cast_unsigned() ^ (1 << 63)).to_be_bytes()
 }
 
 #[cfg(test)]

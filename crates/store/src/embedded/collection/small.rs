@@ -100,7 +100,7 @@ impl<V: Payload> Small<V> {
 fn order(a: &Atom, b: &Atom) -> Ordering {
     match (a, b) {
         (Atom::Int(a), Atom::Int(b)) => a.cmp(b),
-        (Atom::Bytes(a), Atom::Bytes(b)) => a.cmp(b),
+        (Atom::Bytes(a), Atom::Bytes(b)) => a[..].cmp(&b[..]),
         (Atom::Int(_), Atom::Bytes(_)) => Ordering::Less,
         (Atom::Bytes(_), Atom::Int(_)) => Ordering::Greater,
     }

@@ -182,15 +182,16 @@ impl Tree {
             Ok(at) => (at.checked_sub(1), at + 1),
             Err(at) => (at.checked_sub(1), at),
         };
-        let before = match (before, directory.leaf_before(place)) {
-            (Some(at), _) => Some(read(page.value(at))),
-            (None, Some(leaf)) => Some(self.page(leaf, records)?).map(|page| read(page.value(page.len() - 1))),
-            (None, None) => None,
+        let last = |leaf| self.page(leaf, records).map(|page| read(page.value(page.len() - 1)));
+        let before = match before {
+            Some(at) => Some(read(page.value(at))),
+            None => directory.leaf_before(place).map(last).transpose()?,
         };
-        let after = match directory.leaf_after(place) {
-            _ if after < page.len() => Some(read(page.value(after))),
-            Some(leaf) => Some(read(self.page(leaf, records)?.value(0))),
-            None => None,
+        let first = |leaf| self.page(leaf, records).map(|page| read(page.value(0)));
+        let after = if after < page.len() {
+            Some(read(page.value(after)))
+        } else {
+            directory.leaf_after(place).map(first).transpose()?
         };
         Ok((before, after))
     }
