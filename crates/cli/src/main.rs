@@ -27,6 +27,9 @@ use std::process::ExitCode;
 
 use arguments::{Arguments, Command};
 
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 /// Why a command failed, as a sentence that says what to do.
 type Outcome<T = ()> = Result<T, String>;
 

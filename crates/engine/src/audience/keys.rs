@@ -93,11 +93,6 @@ impl ScopeKeys {
         Key::from(format!("{}#Heartbeat", self.seed))
     }
 
-    /// What stands for it where nobody else reads it: a sorted set of times and users.
-    pub(super) fn seen(&self) -> Key {
-        self.own("seen")
-    }
-
     /// The same for the event and all its sessions.
     pub(super) fn statistics(&self) -> Key {
         Key::from(format!("{}#Event#Statistics", self.event))

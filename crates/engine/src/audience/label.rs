@@ -86,6 +86,15 @@ impl Labels {
     pub(super) fn text(&self, number: u32) -> &str {
         &self.texts[number as usize]
     }
+
+    /// In the order of their numbers.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.texts.iter().map(|text| &**text)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.texts.len()
+    }
 }
 
 #[cfg(test)]

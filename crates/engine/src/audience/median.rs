@@ -8,13 +8,14 @@ use std::sync::{Mutex, PoisonError};
 
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
-use tickmark_store::{Account, Atom, Query, Reply};
+use tickmark_store::{Account, Atom, Cursor, Query};
 
 use super::Scope;
 use super::label::Labels;
 use super::reading::Viewing;
 use super::record::Person;
-use super::registry::{Audience, Known, unexpected};
+use super::registry::{Audience, Known};
+use super::sightings::Sightings;
 use super::viewer::Viewer;
 use crate::Result;
 
@@ -68,17 +69,13 @@ impl Audience {
 
     /// Every viewing session's duration, and how many have it.
     async fn durations(&self, account: Account, known: &Known) -> Result<Vec<(i64, u64)>> {
-        let (mut durations, sightings) = (Vec::new(), known.sightings());
-        let mut labels = Labels::default();
+        let (mut durations, mut labels) = (Vec::new(), Labels::default());
         // A scan may show somebody twice.
         let mut shown: HashSet<Atom, RandomState> = HashSet::default();
         let mut cursor = None;
         loop {
-            let page = self.one(account, sightings.scan(cursor, PAGE)).await?;
-            let (users, next_cursor) = sightings.read_page(page)?;
-            let users = users.into_iter().filter(|user| shown.insert(user.clone()));
-            let query = Query::HashGetMany { key: known.keys.statistics(), fields: users.collect() };
-            for record in self.one(account, query).await?.values()?.into_iter().flatten() {
+            let (records, next_cursor) = self.some_records(account, known, cursor).await?;
+            for (_, record) in records.into_iter().filter(|(user, _)| shown.insert(user.clone())) {
                 let person = Person::read(&record, &mut labels);
                 let viewer = person.as_ref().and_then(|person| person.get(known.number));
                 let stretches = viewer.into_iter().flat_map(Viewer::stretches);
@@ -91,11 +88,7 @@ impl Audience {
         }
         let mut purged: HashMap<i64, u64, RandomState> = HashMap::default();
         loop {
-            let query = Query::HashScan { key: known.keys.purged(), cursor, limit: PAGE };
-            let (fields, next_cursor) = match self.one(account, query).await? {
-                Reply::FieldPage { fields, next } => (fields, next),
-                other => return Err(unexpected("FieldPage", &other)),
-            };
+            let (fields, next_cursor) = self.page(account, known.keys.purged(), cursor, PAGE).await?;
             purged.extend(
                 fields
                     .iter()
@@ -108,6 +101,22 @@ impl Audience {
         }
         durations.extend(purged);
         Ok(durations)
+    }
+
+    /// Records that those of a scope are among, and where to go on.
+    async fn some_records(
+        &self,
+        account: Account,
+        known: &Known,
+        cursor: Option<Cursor>,
+    ) -> Result<(Vec<(Atom, Atom)>, Option<Cursor>)> {
+        if !known.is_shared {
+            return self.page(account, known.keys.statistics(), cursor, PAGE).await;
+        }
+        let (users, next) = Sightings::read_page(self.one(account, known.sightings().scan(cursor, PAGE)).await?)?;
+        let query = Query::HashGetMany { key: known.keys.statistics(), fields: users.clone() };
+        let records = self.one(account, query).await?.values()?;
+        Ok((users.into_iter().zip(records).filter_map(|(user, record)| Some((user, record?))).collect(), next))
     }
 }
 

@@ -24,10 +24,12 @@ mod record;
 mod registry;
 mod removal;
 mod roll;
+mod seen;
 mod sightings;
 mod statistics;
 mod sums;
 mod sweep;
+mod times;
 mod viewer;
 mod writing;
 
@@ -37,10 +39,11 @@ pub use name::{AudienceName, USER_BYTES_MAX};
 pub use planning::Planned;
 pub use reading::{Seen, Viewing};
 pub use record::VIEWING_SESSIONS_MAX;
-pub use registry::{Audience, LOCATIONS_MAX, Page, SESSIONS_MAX, THRESHOLD_SECONDS_DEFAULT, THRESHOLD_SECONDS_MAX};
+pub use registry::{Audience, LOCATIONS_MAX, Page, SESSIONS_MAX, THRESHOLD_SECONDS_DEFAULT, THRESHOLD_SECONDS_MAX, Turn};
 pub use roll::{AHEAD_MS_MAX, HEARTBEATS_MAX, Heartbeat, Roll};
 pub use statistics::{RECORD_MS, Statistics};
 pub use sweep::Settled;
+pub use times::Moved;
 
 /// What is counted together: an event, or one of its sessions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

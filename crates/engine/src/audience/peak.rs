@@ -8,7 +8,7 @@
 //! known; else it is left out. It is halved until a second is left, and of that each instant at which somebody joined is
 //! looked at.
 
-use std::ops::Bound;
+use std::ops::{Bound, Range};
 
 use tickmark_store::{Account, Atom, Batch, Error as StoreError, Guard, Op, Query, Reply, ScoreRange};
 
@@ -16,7 +16,7 @@ use super::joins::{Joins, SECONDS};
 use super::registry::{Audience, Known, next};
 use super::statistics::RECORD_MS;
 use super::sums::VIEWERS;
-use super::{Peak, Scope};
+use super::{AudienceName, Peak, Scope};
 use crate::Result;
 
 /// Stretches measured in one read.
@@ -56,7 +56,7 @@ impl Audience {
         let keys = self.scope_keys(scope, super::keys::Stem::Seed);
         let (known, replies) = self.known_with(account, scope, kept_queries(&keys)).await?;
         let mut kept = Kept::read(replies)?;
-        let mut peak = self.found(account, &known, &kept).await?;
+        let mut peak = self.found(account, &scope.event, &known, &kept).await?;
         for _ in 0..ATTEMPTS {
             if kept.unsettled.is_empty() {
                 break;
@@ -67,18 +67,26 @@ impl Audience {
                 break;
             }
             kept = since;
-            peak = self.found(account, &known, &kept).await?;
+            peak = self.found(account, &scope.event, &known, &kept).await?;
         }
         Ok(peak)
     }
 
     /// Looks into the stretches that something was added to, and keeps what it finds.
-    pub(super) async fn settle_peak(&self, account: Account, known: &Known) -> Result<()> {
-        let kept = Kept::read(self.store.read(account, kept_queries(&known.keys)).await?)?;
+    pub(super) async fn settle_peak(&self, account: Account, event: &AudienceName, known: &Known) -> Result<()> {
+        let mut kept = Kept::read(self.store.read(account, kept_queries(&known.keys)).await?)?;
         if kept.unsettled.is_empty() {
             return Ok(());
         }
-        let peak = self.found(account, known, &kept).await?;
+        let held = self.held(account, event);
+        let mut _alone = None;
+        if !known.is_shared {
+            // What is kept rests on all that was written, and who wrote says so before their turn ends.
+            _alone = Some(held.lock.write().await);
+            self.refresh(account, event, &held).await?;
+            kept = Kept::read(self.store.read(account, kept_queries(&known.keys)).await?)?;
+        }
+        let peak = self.found(account, event, known, &kept).await?;
         let (totals, unsettled) = (known.keys.totals(), known.keys.unsettled());
         let total = |field: &str, is| Guard::Field { key: totals.clone(), field: Atom::from(field), is };
         let mut batch = Batch::new().guard(total(PEAK, kept.record)).guard(total(FORGOTTEN, kept.forgotten_before));
@@ -99,7 +107,7 @@ impl Audience {
         }
     }
 
-    async fn found(&self, account: Account, known: &Known, kept: &Kept) -> Result<Peak> {
+    async fn found(&self, account: Account, event: &AudienceName, known: &Known, kept: &Kept) -> Result<Peak> {
         let mut peak = kept.peak;
         // Of stretches that someone who is forgotten may have been active in, only the first instant is known.
         let forgotten_before = kept.forgotten_before.as_ref().and_then(Atom::as_int);
@@ -126,7 +134,7 @@ impl Audience {
             let span =
                 Span { joins, from: 0, to: SECONDS, before: *active, starts: joins.within(0, SECONDS), stops: 0 };
             if span.may_exceed(&peak) {
-                let stops = self.stops(account, known, span.first_ms(), [span.end_ms()]).await?;
+                let stops = self.stops(account, event, known, span.first_ms(), [span.end_ms()]).await?;
                 spans.push(Span { stops: stops[0], ..span });
             }
         }
@@ -137,17 +145,23 @@ impl Audience {
                 continue;
             }
             if span.to - span.from == 1 {
-                self.look(account, known, &span, &mut peak).await?;
+                self.look(account, event, known, &span, &mut peak).await?;
             } else {
-                spans.extend(self.halved(account, known, span).await?);
+                spans.extend(self.halved(account, event, known, span).await?);
             }
         }
         Ok(peak)
     }
 
-    async fn halved<'a>(&self, account: Account, known: &Known, span: Span<'a>) -> Result<[Span<'a>; 2]> {
+    async fn halved<'a>(
+        &self,
+        account: Account,
+        event: &AudienceName,
+        known: &Known,
+        span: Span<'a>,
+    ) -> Result<[Span<'a>; 2]> {
         let middle = usize::midpoint(span.from, span.to);
-        let stops = self.stops(account, known, span.first_ms(), [span.joins.at_ms(middle)]).await?[0];
+        let stops = self.stops(account, event, known, span.first_ms(), [span.joins.at_ms(middle)]).await?[0];
         let starts = span.joins.within(span.from, middle);
         let first = Span { to: middle, starts, stops, ..span };
         let second = Span {
@@ -161,11 +175,18 @@ impl Audience {
     }
 
     /// Goes through the instants of a second.
-    async fn look(&self, account: Account, known: &Known, span: &Span<'_>, peak: &mut Peak) -> Result<()> {
+    async fn look(
+        &self,
+        account: Account,
+        event: &AudienceName,
+        known: &Known,
+        span: &Span<'_>,
+        peak: &mut Peak,
+    ) -> Result<()> {
         let query = span.joins.query_second(&known.keys, span.from);
         let joined = span.joins.read_second(span.from, self.one(account, query).await?)?;
         let stops = joined.iter().map(|(at_ms, _)| at_ms + 1);
-        let stops = self.stops(account, known, span.first_ms(), stops).await?;
+        let stops = self.stops(account, event, known, span.first_ms(), stops).await?;
         let mut active = span.before;
         for ((at_ms, starts), stops) in joined.into_iter().zip(stops) {
             active += starts;
@@ -179,18 +200,21 @@ impl Audience {
     async fn stops(
         &self,
         account: Account,
+        event: &AudienceName,
         known: &Known,
         from_ms: i64,
         to_ms: impl IntoIterator<Item = i64>,
     ) -> Result<Vec<i64>> {
-        let ended = |at_ms: i64| (at_ms - known.threshold_ms - 1) as f64;
-        let queries = to_ms.into_iter().flat_map(|to_ms| {
-            let range = ScoreRange { from: Bound::Included(ended(from_ms)), to: Bound::Excluded(ended(to_ms)) };
-            [known.sightings().count(range), Query::SortedCount { key: known.keys.ended(), range }]
+        let ended = |at_ms: i64| at_ms - known.threshold_ms - 1;
+        let ranges: Vec<Range<i64>> = to_ms.into_iter().map(|to_ms| ended(from_ms)..ended(to_ms)).collect();
+        let before = ranges.iter().map(|range| {
+            let range = ScoreRange { from: Bound::Included(range.start as f64), to: Bound::Excluded(range.end as f64) };
+            Query::SortedCount { key: known.keys.ended(), range }
         });
-        let replies = self.store.read(account, queries.collect()).await?;
-        let counts: Vec<u64> = replies.into_iter().map(Reply::count).collect::<Result<_, StoreError>>()?;
-        Ok(counts.chunks(2).map(|pair| i64::try_from(pair.iter().sum::<u64>()).unwrap_or(i64::MAX)).collect())
+        let latest = self.seen_in(account, event, known, &ranges).await?;
+        let before = self.store.read(account, before.collect()).await?;
+        let sum = |(latest, before): (u64, Reply)| Ok(i64::try_from(latest + before.count()?).unwrap_or(i64::MAX));
+        latest.into_iter().zip(before).map(sum).collect()
     }
 }
 

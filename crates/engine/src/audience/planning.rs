@@ -2,7 +2,7 @@
 //!
 //! Everything of an event lives under one tag, so a request is one batch wherever it goes. What is known of its viewers is
 //! read, each takes their heartbeats in order, and what changed is written if their records are still what was read: writers of
-//! different viewers never meet. A heartbeat that only says "still there" writes the viewer's record and two scores.
+//! different viewers never meet. A heartbeat that only says "still there" writes the viewer's record and little more.
 
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
@@ -14,6 +14,7 @@ use super::record::Person;
 use super::registry::{Audience, Claim, LAST_SESSION, SESSIONS_MAX, next, read_claim, write_claim};
 use super::roll::{Attendance, Roll};
 use super::sweep::COUNTED_AT;
+use super::times::Moved;
 use super::writing::{ScopeWriting, Strangers, Writing};
 use super::{AudienceError, AudienceName, Scope};
 use crate::Result;
@@ -24,6 +25,8 @@ pub struct Planned {
     /// What is in the braces of all its keys on a Cluster.
     pub tag: String,
     pub batch: Batch,
+    /// To be told to the [`Turn`](super::Turn) in which it is committed.
+    pub moved: Moved,
 }
 
 /// A scope that heartbeats are for.
@@ -46,7 +49,7 @@ impl Audience {
     pub async fn count(&self, account: Account, event: &AudienceName, roll: &Roll) -> Result<Planned> {
         let mut batch = Batch::new();
         if roll.is_empty() {
-            return Ok(Planned { tag: Self::tag(event), batch });
+            return Ok(Planned { tag: Self::tag(event), batch, moved: Moved::default() });
         }
         let event_keys = EventKeys::of(self.placement(), event);
         let declared = self.declared(account, event).await?;
@@ -61,12 +64,11 @@ impl Audience {
         let targets = self.targets(account, event, roll, &claims).await?;
         let attendance = roll.attendance();
         let records = self.records_of(account, &targets[0].keys, &attendance).await?;
-        let mut labels = roll.labels.clone();
         let mut writing = Writing {
             threshold_ms: declared.threshold_ms,
             now_ms: roll.now_ms(),
             is_shared: self.store.is_shared(),
-            labels: &mut labels,
+            labels: roll.labels.clone(),
             scopes: targets
                 .iter()
                 .map(|target| ScopeWriting::new(target, declared.threshold_ms, roll.now_ms()))
@@ -78,8 +80,11 @@ impl Audience {
         for ((user, sights), record) in attendance.viewers().zip(records) {
             writing.viewer(user, sights, record, &strangers)?;
         }
-        writing.finish(&mut batch)?;
-        Ok(Planned { tag: Self::tag(event), batch })
+        let moved = writing.finish(&mut batch)?;
+        if !moved.is_empty() {
+            batch.ops.push(self.one_more_batch(event));
+        }
+        Ok(Planned { tag: Self::tag(event), batch, moved })
     }
 
     /// Which sessions the request names. New ones are put into the batch.

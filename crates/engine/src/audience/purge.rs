@@ -5,6 +5,7 @@
 //! longer be looked at.
 
 use std::collections::BTreeMap;
+use std::mem::take;
 use std::ops::Bound;
 
 use tickmark_store::{Account, Atom, Batch, Error as StoreError, Guard, Key, Number, Op, Order, Query, ScoreRange};
@@ -13,74 +14,56 @@ use super::label::Labels;
 use super::peak::FORGOTTEN;
 use super::record::Person;
 use super::registry::{Audience, Known, next};
+use super::sightings::Sightings;
 use super::statistics::RECORD_MS;
-use super::writing::stretch_member;
+use super::times::{Moved, Moves};
+use super::writing::{stretch_member, whole_ms};
 use super::{AudienceName, Stretch};
 use crate::Result;
 
 /// Viewers, or viewing sessions, in one batch.
 const STEP: u64 = 1_000;
+/// Records looked at together.
+const PAGE: u32 = 5_000;
+/// The field of an event's totals that says when the one who was not seen for longest was last seen, as of the last purge that
+/// looked at everyone.
+const OLDEST: &str = "oldest";
 
 impl Audience {
     /// Forgets some of what is older than a time. Returns how many viewers and viewing sessions; none when nothing is left.
     pub async fn purge(&self, account: Account, event: &AudienceName, before_ms: i64, now_ms: i64) -> Result<u64> {
-        let before_ms = before_ms.min(now_ms);
         self.settle(account, event, now_ms).await?;
+        let scopes = self.scopes(account, event).await?;
+        // Nobody who is counted as active may go.
+        let threshold_ms = scopes.first().map_or(0, |known| known.threshold_ms);
+        let before_ms = before_ms.min(now_ms - threshold_ms);
         let mut purged = 0;
-        for known in self.scopes(account, event).await? {
-            // Nobody who is counted as active may go.
-            let before_ms = before_ms.min(now_ms - known.threshold_ms);
-            for step in [
-                self.purge_viewers(account, &known, before_ms).await,
-                self.purge_stretches(account, &known, before_ms).await,
-                self.purge_joins(account, &known).await,
-            ] {
-                match step {
-                    Ok(count) => purged += count,
-                    // Somebody came back; the next time will do.
-                    Err(crate::Error::Store(StoreError::GuardFailed { .. })) => {}
-                    Err(error) => return Err(error),
-                }
+        if !self.store.is_shared() {
+            purged += self.purge_records(account, event, &scopes, before_ms).await?;
+        }
+        for known in &scopes {
+            if known.is_shared {
+                purged += unless_back(self.purge_sightings(account, known, before_ms).await)?.unwrap_or(0);
             }
+            purged += unless_back(self.purge_stretches(account, known, before_ms).await)?.unwrap_or(0);
+            self.purge_joins(account, known).await?;
         }
         Ok(purged)
     }
 
-    async fn purge_viewers(&self, account: Account, known: &Known, before_ms: i64) -> Result<u64> {
-        let keys = &known.keys;
-        let (sightings, range) = (known.sightings(), before(before_ms));
-        let gone = sightings.read(self.one(account, sightings.range(range, STEP)).await?)?;
+    /// Viewers of a scope, found by their sightings.
+    async fn purge_sightings(&self, account: Account, known: &Known, before_ms: i64) -> Result<u64> {
+        let (keys, sightings) = (&known.keys, known.sightings());
+        let gone = Sightings::read(self.one(account, sightings.range(&(i64::MIN..before_ms), STEP)).await?)?;
         if gone.is_empty() {
             return Ok(0);
         }
         let users: Vec<Atom> = gone.iter().map(|(user, _)| user.clone()).collect();
-        let queries = vec![
-            Query::HashGetMany { key: keys.statistics(), fields: users.clone() },
-            Query::SetAll { key: keys.locations() },
-        ];
-        let mut replies = self.store.read(account, queries).await?.into_iter();
-        let records = next(&mut replies)?.values()?;
-        let locations = next(&mut replies)?.members()?;
-        let mut forgetting = Forgetting::default();
-        let mut labels = Labels::default();
-        let mut kept = Vec::new();
-        for (sighting, record) in gone.iter().zip(records) {
-            let user = &sighting.0;
-            forgetting.guards.push(sightings.guard(sighting));
-            let person = record.as_ref().and_then(|record| Person::read(record, &mut labels));
-            forgetting.were.push((user.clone(), record));
-            let Some(mut person) = person else { continue };
-            if let Some(viewer) = person.forget(known.number) {
-                viewer.before.iter().for_each(|stretch| forgetting.stretch(user, *stretch));
-                forgetting.duration(viewer.latest);
-            }
-            kept.push((user.clone(), person.write(&labels)));
-        }
-        let mut batch = self.forget(account, known, forgetting, before_ms).await?;
-        batch.ops.push(sightings.removal(&gone));
-        if !kept.is_empty() {
-            batch.ops.push(Op::HashSet { key: keys.statistics(), fields: kept });
-        }
+        let locations = self.one(account, Query::SetAll { key: keys.locations() }).await?.members()?;
+        let mut forgetting = self.forgetting(account, known, &users).await?;
+        forgetting.guards.extend(gone.iter().map(|sighting| sightings.guard(sighting)));
+        let mut batch = self.forget(account, known, &mut forgetting, before_ms).await?;
+        batch.ops.push(sightings.removal(users.clone()));
         for location in locations.iter().filter_map(Atom::as_str) {
             for key in [keys.viewing_start(&location), keys.viewing_end(&location)] {
                 batch.ops.push(Op::SortedRemove { key, members: users.clone() });
@@ -88,6 +71,93 @@ impl Audience {
         }
         self.store.commit(account, batch).await?;
         Ok(users.len() as u64)
+    }
+
+    /// Viewers of all scopes, found by their records: all who are old, where any may be.
+    async fn purge_records(
+        &self,
+        account: Account,
+        event: &AudienceName,
+        scopes: &[Known],
+        before_ms: i64,
+    ) -> Result<u64> {
+        let Some(whole) = scopes.first() else { return Ok(0) };
+        if self.oldest_ms(account, whole).await? >= before_ms {
+            return Ok(0);
+        }
+        let (mut purged, mut oldest_ms) = (0, i64::MAX);
+        let (mut labels, mut cursor) = (Labels::default(), None);
+        loop {
+            let (records, next) = self.page(account, whole.keys.statistics(), cursor, PAGE).await?;
+            let mut old: BTreeMap<u32, Vec<Atom>> = BTreeMap::new();
+            for (user, record) in &records {
+                let Some(person) = Person::read(record, &mut labels) else { continue };
+                for (scope, viewer) in person.viewers() {
+                    if viewer.last_ms() < before_ms {
+                        old.entry(scope).or_default().push(user.clone());
+                    } else {
+                        oldest_ms = oldest_ms.min(viewer.last_ms());
+                    }
+                }
+            }
+            for known in scopes {
+                let Some(users) = old.remove(&known.number) else { continue };
+                match unless_back(self.purge_viewers(account, event, known, &users, before_ms).await)? {
+                    Some(()) => purged += users.len() as u64,
+                    None => oldest_ms = i64::MIN,
+                }
+            }
+            cursor = next;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        let fields = vec![(Atom::from(OLDEST), Atom::from(oldest_ms))];
+        self.store.commit(account, Batch::new().op(Op::HashSet { key: whole.keys.totals(), fields })).await?;
+        Ok(purged)
+    }
+
+    async fn purge_viewers(
+        &self,
+        account: Account,
+        event: &AudienceName,
+        known: &Known,
+        users: &[Atom],
+        before_ms: i64,
+    ) -> Result<()> {
+        let held = self.held(account, event);
+        let _beside_others = held.lock.read().await;
+        let mut forgetting = self.forgetting(account, known, users).await?;
+        let mut batch = self.forget(account, known, &mut forgetting, before_ms).await?;
+        batch.ops.push(self.one_more_batch(event));
+        self.store.commit(account, batch).await?;
+        if let Some(times) = &mut *held.times() {
+            times.follow(Moved { scopes: vec![(known.number, forgetting.moves)], labels: forgetting.labels });
+        }
+        Ok(())
+    }
+
+    /// Nobody was last seen before then, as far as can be told without looking at everyone.
+    async fn oldest_ms(&self, account: Account, whole: &Known) -> Result<i64> {
+        let (range, order) = (ScoreRange::ALL, Order::Ascending);
+        let queries = vec![
+            Query::HashGet { key: whole.keys.totals(), field: Atom::from(OLDEST) },
+            Query::SortedRange { key: whole.keys.stretches(), range, order, offset: 0, limit: 1 },
+        ];
+        let mut replies = self.store.read(account, queries).await?.into_iter();
+        let of_last_purge = next(&mut replies)?.value()?.and_then(|oldest| oldest.as_int());
+        let began = next(&mut replies)?.scored()?.first().map(|(_, stretch)| whole_ms(*stretch) * RECORD_MS);
+        Ok(of_last_purge.into_iter().chain(began).min().unwrap_or(i64::MAX))
+    }
+
+    /// All that is known of some viewers of a scope.
+    async fn forgetting(&self, account: Account, known: &Known, users: &[Atom]) -> Result<Forgetting> {
+        let query = Query::HashGetMany { key: known.keys.statistics(), fields: users.to_vec() };
+        let mut forgetting = Forgetting::default();
+        for (user, record) in users.iter().zip(self.one(account, query).await?.values()?) {
+            forgetting.viewer(known.number, user, record);
+        }
+        Ok(forgetting)
     }
 
     /// Viewing sessions before the latest, of viewers who stay.
@@ -106,9 +176,9 @@ impl Audience {
         let users: Vec<Atom> = users.into_values().collect();
         let query = Query::HashGetMany { key: keys.statistics(), fields: users.clone() };
         let records = self.one(account, query).await?.values()?;
-        let (mut forgetting, mut labels, mut kept) = (Forgetting::default(), Labels::default(), Vec::new());
+        let mut forgetting = Forgetting::default();
         for (user, record) in users.iter().zip(records) {
-            let person = record.as_ref().and_then(|record| Person::read(record, &mut labels));
+            let person = record.as_ref().and_then(|record| Person::read(record, &mut forgetting.labels));
             let Some(mut person) = person else { continue };
             let Some(mut viewer) = person.get(known.number).cloned() else { continue };
             let old = viewer.before.partition_point(|stretch| stretch.end_ms < before_ms);
@@ -117,12 +187,9 @@ impl Audience {
             }
             person.put(known.number, viewer);
             forgetting.were.push((user.clone(), record));
-            kept.push((user.clone(), person.write(&labels)));
+            forgetting.keep(user, &person);
         }
-        let mut batch = self.forget(account, known, forgetting, before_ms).await?;
-        if !kept.is_empty() {
-            batch.ops.push(Op::HashSet { key: keys.statistics(), fields: kept });
-        }
+        let mut batch = self.forget(account, known, &mut forgetting, before_ms).await?;
         // Those whose viewer is not known any more.
         let count = ended.len() as u64;
         batch.ops.push(Op::SortedRemove { key: keys.ended(), members: ended });
@@ -131,37 +198,40 @@ impl Audience {
     }
 
     /// The batch that forgets, and says since when.
-    async fn forget(&self, account: Account, known: &Known, what: Forgetting, before_ms: i64) -> Result<Batch> {
+    async fn forget(&self, account: Account, known: &Known, what: &mut Forgetting, before_ms: i64) -> Result<Batch> {
         let keys = &known.keys;
         let before_ms = self.forgotten_before_ms(account, known).await?.map_or(before_ms, |old| old.max(before_ms));
         let forgotten = vec![(Atom::from(FORGOTTEN), Atom::from(before_ms))];
-        let mut guards = what.guards;
-        guards.push(Guard::Fields { key: keys.statistics(), are: what.were });
+        let mut guards = take(&mut what.guards);
+        guards.push(Guard::Fields { key: keys.statistics(), are: take(&mut what.were) });
         let mut batch = Batch { guards, ops: vec![Op::HashSet { key: keys.totals(), fields: forgotten }] };
         if !what.ended.is_empty() {
-            batch.ops.push(Op::SortedRemove { key: keys.ended(), members: what.ended });
+            batch.ops.push(Op::SortedRemove { key: keys.ended(), members: take(&mut what.ended) });
         }
         if !what.durations.is_empty() {
-            let fields = what.durations.into_iter().map(|(ms, count)| (Atom::from(ms), Number::Int(count))).collect();
+            let fields = what.durations.iter().map(|(ms, count)| (Atom::from(*ms), Number::Int(*count))).collect();
             batch.ops.push(Op::HashIncrement { key: keys.purged(), fields });
+        }
+        if !what.kept.is_empty() {
+            batch.ops.push(Op::HashSet { key: keys.statistics(), fields: take(&mut what.kept) });
         }
         Ok(batch)
     }
 
     /// What nobody will look at any more, because some of those who were active then are forgotten.
-    async fn purge_joins(&self, account: Account, known: &Known) -> Result<u64> {
+    async fn purge_joins(&self, account: Account, known: &Known) -> Result<()> {
         let keys = &known.keys;
-        let Some(forgotten_before_ms) = self.forgotten_before_ms(account, known).await? else { return Ok(0) };
+        let Some(forgotten_before_ms) = self.forgotten_before_ms(account, known).await? else { return Ok(()) };
         let last = (forgotten_before_ms + known.threshold_ms).div_euclid(RECORD_MS);
         let stretches = self.oldest(account, keys.stretches(), last + 1).await?;
         if stretches.is_empty() {
-            return Ok(0);
+            return Ok(());
         }
         let deleted = stretches.iter().filter_map(Atom::as_int).map(|stretch| Op::Delete { key: keys.joins(stretch) });
         let mut batch = Batch { guards: Vec::new(), ops: deleted.collect() };
         batch.ops.push(Op::SortedRemove { key: keys.stretches(), members: stretches });
         self.store.commit(account, batch).await?;
-        Ok(0)
+        Ok(())
     }
 
     async fn forgotten_before_ms(&self, account: Account, known: &Known) -> Result<Option<i64>> {
@@ -171,14 +241,19 @@ impl Audience {
 
     /// Members of a sorted set with a score below another.
     async fn oldest(&self, account: Account, key: Key, score: i64) -> Result<Vec<Atom>> {
-        let (range, order) = (before(score), Order::Ascending);
-        let query = Query::SortedRange { key, range, order, offset: 0, limit: STEP };
+        let range = ScoreRange { from: Bound::Unbounded, to: Bound::Excluded(score as f64) };
+        let query = Query::SortedRange { key, range, order: Order::Ascending, offset: 0, limit: STEP };
         Ok(self.one(account, query).await?.scored()?.into_iter().map(|(member, _)| member).collect())
     }
 }
 
-fn before(score: i64) -> ScoreRange {
-    ScoreRange { from: Bound::Unbounded, to: Bound::Excluded(score as f64) }
+/// None where somebody came back meanwhile; the next time will do.
+fn unless_back<T>(step: Result<T>) -> Result<Option<T>> {
+    match step {
+        Ok(done) => Ok(Some(done)),
+        Err(crate::Error::Store(StoreError::GuardFailed { .. })) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// What goes.
@@ -187,11 +262,33 @@ struct Forgetting {
     guards: Vec<Guard>,
     /// The records that it rests on.
     were: Vec<(Atom, Option<Atom>)>,
+    /// What is left of them.
+    kept: Vec<(Atom, Atom)>,
     ended: Vec<Atom>,
     durations: BTreeMap<i64, i64>,
+    /// When who goes was last seen, and what the numbers of their labels stand for.
+    moves: Moves,
+    labels: Labels,
 }
 
 impl Forgetting {
+    /// A viewer of a scope, who stays in others.
+    fn viewer(&mut self, scope: u32, user: &Atom, record: Option<Atom>) {
+        let person = record.as_ref().and_then(|record| Person::read(record, &mut self.labels));
+        self.were.push((user.clone(), record));
+        let Some(mut person) = person else { return };
+        if let Some(viewer) = person.forget(scope) {
+            self.moves.from.push((viewer.last_ms(), viewer.label));
+            viewer.before.iter().for_each(|stretch| self.stretch(user, *stretch));
+            self.duration(viewer.latest);
+        }
+        self.keep(user, &person);
+    }
+
+    fn keep(&mut self, user: &Atom, person: &Person) {
+        self.kept.push((user.clone(), person.write(&self.labels)));
+    }
+
     /// A viewing session before the latest.
     fn stretch(&mut self, user: &Atom, stretch: Stretch) {
         self.ended.push(stretch_member(user, stretch.start_ms));

@@ -1,8 +1,6 @@
 //! What is asked about viewers: who came, how long they watched, and one viewer's history.
 
-use std::ops::Bound;
-
-use tickmark_store::{Account, Atom, Cursor, Query, Reply, ScoreRange};
+use tickmark_store::{Account, Atom, Cursor, Query, Reply};
 
 use super::label::{self, Labels};
 use super::record::Person;
@@ -44,9 +42,8 @@ impl Audience {
         if within_ms == known.threshold_ms {
             return self.active(account, scope, now_ms).await;
         }
-        let range =
-            ScoreRange { from: Bound::Included((now_ms - within_ms) as f64), to: Bound::Included(now_ms as f64) };
-        Ok(self.one(account, known.sightings().count(range)).await?.count()?)
+        let seen = self.seen_in(account, &scope.event, &known, &[now_ms - within_ms..now_ms + 1]).await?;
+        Ok(seen.iter().sum())
     }
 
     /// How many were ever seen.
@@ -74,14 +71,8 @@ impl Audience {
         let (mut users, mut cursor, mut labels) = (Vec::new(), cursor, Labels::default());
         // Many of the event's viewers may not have been in the session.
         for _ in 0..PAGES_MAX {
-            let query = Query::HashScan { key: known.keys.statistics(), cursor, limit };
-            let fields = match self.one(account, query).await? {
-                Reply::FieldPage { fields, next } => {
-                    cursor = next;
-                    fields
-                }
-                other => return Err(unexpected("FieldPage", &other)),
-            };
+            let (fields, next) = self.page(account, known.keys.statistics(), cursor, limit).await?;
+            cursor = next;
             let attended = fields.iter().filter(|(_, record)| {
                 Person::read(record, &mut labels).is_some_and(|person| person.has_attended(known.number))
             });

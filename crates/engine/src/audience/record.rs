@@ -35,6 +35,11 @@ impl Person {
         self.part(scope)?.as_ref()
     }
 
+    /// What is known of them, by scope.
+    pub(super) fn viewers(&self) -> impl Iterator<Item = (u32, &Viewer)> {
+        self.parts.iter().filter_map(|(scope, part)| Some((*scope, part.as_ref()?)))
+    }
+
     /// Whether they were ever seen there.
     pub(super) fn has_attended(&self, scope: u32) -> bool {
         self.part(scope).is_some()

@@ -1,14 +1,15 @@
 //! Which events there are, what they are declared to be, and which sessions they have.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use tickmark_store::{Account, AddWhen, Atom, Batch, Guard, Key, Op, Placement, Presence, Query, Reply, Store};
+use tickmark_store::{Account, AddWhen, Atom, Batch, Cursor, Guard, Key, Op, Placement, Presence, Query, Reply, Store};
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
 
 use super::keys::{self, EventKeys, ScopeKeys, Stem};
 use super::median::Medians;
+use super::times::{Moved, Times};
 use super::{AudienceError, AudienceName, Scope};
 use crate::{Error, Result};
 
@@ -29,17 +30,33 @@ pub struct Audience {
     pub(super) medians: Medians,
 }
 
-#[derive(Debug, Default)]
-struct Held {
-    lock: Arc<RwLock<()>>,
+/// What this process has of an event.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Held {
+    /// Keeps writers who would only get into each other's way apart. Nothing rests on it: what must hold is in guards.
+    pub(super) lock: Arc<RwLock<()>>,
+    /// None until they are asked for, and where others write to the store as well.
+    times: Arc<Mutex<Option<Times>>>,
     used_ms: Option<i64>,
 }
 
-/// Keeps writers who would only get into each other's way apart. Nothing rests on it: what must hold is in guards.
+impl Held {
+    pub(super) fn times(&self) -> MutexGuard<'_, Option<Times>> {
+        self.times.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Someone who is writing heartbeats.
 #[derive(Debug)]
 pub struct Turn {
-    lock: Arc<RwLock<()>>,
-    held: Mutex<Option<Hold>>,
+    held: Held,
+    progress: Mutex<Progress>,
+}
+
+#[derive(Debug, Default)]
+struct Progress {
+    hold: Option<Hold>,
+    planned: Option<Moved>,
 }
 
 #[derive(Debug)]
@@ -53,17 +70,27 @@ impl Turn {
     /// To be called before each attempt. Writers mostly have different viewers, so the first is beside others; who was in
     /// somebody's way then goes alone.
     pub async fn attempt(&self) {
-        let is_first = self.replace(None).is_none();
-        let hold = if is_first {
-            Hold::Shared(Arc::clone(&self.lock).read_owned().await)
-        } else {
-            Hold::Alone(Arc::clone(&self.lock).write_owned().await)
-        };
-        self.replace(Some(hold));
+        let lock = Arc::clone(&self.held.lock);
+        let is_first = std::mem::take(&mut *self.progress()).hold.is_none();
+        let hold = if is_first { Hold::Shared(lock.read_owned().await) } else { Hold::Alone(lock.write_owned().await) };
+        self.progress().hold = Some(hold);
     }
 
-    fn replace(&self, hold: Option<Hold>) -> Option<Hold> {
-        std::mem::replace(&mut *self.held.lock().unwrap_or_else(PoisonError::into_inner), hold)
+    /// What is about to be committed.
+    pub fn planned(&self, moved: Moved) {
+        self.progress().planned = Some(moved);
+    }
+
+    /// It was.
+    pub fn written(&self) {
+        let moved = self.progress().planned.take().filter(|moved| !moved.is_empty());
+        if let (Some(times), Some(moved)) = (&mut *self.held.times(), moved) {
+            times.follow(moved);
+        }
+    }
+
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -112,11 +139,11 @@ impl Audience {
     /// To be held while heartbeats are planned and committed.
     pub fn turn(&self, account: Account, event: &AudienceName, now_ms: i64) -> Turn {
         self.touch(account, event, now_ms);
-        Turn { lock: self.lock(account, event), held: Mutex::default() }
+        Turn { held: self.held(account, event), progress: Mutex::default() }
     }
 
-    pub(super) fn lock(&self, account: Account, event: &AudienceName) -> Arc<RwLock<()>> {
-        self.with_held(account, event, |held| Arc::clone(&held.lock))
+    pub(super) fn held(&self, account: Account, event: &AudienceName) -> Held {
+        self.with_held(account, event, |held| held.clone())
     }
 
     /// Someone wrote to or asked about an event, so it is kept up to date for a while.
@@ -317,6 +344,20 @@ impl Audience {
     pub fn channel(&self, scope: &Scope) -> Key {
         // It does not depend on the stem.
         self.scope_keys(scope, Stem::Seed).channel()
+    }
+
+    /// Some fields of a hash, and where to go on.
+    pub(super) async fn page(
+        &self,
+        account: Account,
+        key: Key,
+        cursor: Option<Cursor>,
+        limit: u32,
+    ) -> Result<(Vec<(Atom, Atom)>, Option<Cursor>)> {
+        match self.one(account, Query::HashScan { key, cursor, limit }).await? {
+            Reply::FieldPage { fields, next } => Ok((fields, next)),
+            other => Err(unexpected("FieldPage", &other)),
+        }
     }
 
     pub(super) async fn one(&self, account: Account, query: Query) -> Result<Reply> {

@@ -39,6 +39,7 @@ impl Audience {
         if self.one(account, Query::Get { key: keys.gone() }).await?.value()?.is_none() {
             return Ok(());
         }
+        *self.held(account, event).times() = None;
         let sessions = self.claims(account, event).await?;
         let whole = Scope { event: event.clone(), session: None };
         self.remove_scope(account, &keys, &self.scope_keys(&whole, Stem::Seed)).await?;
@@ -69,7 +70,6 @@ impl Audience {
         ops.extend(
             [
                 keys.heartbeat(),
-                keys.seen(),
                 keys.statistics(),
                 keys.attended(),
                 keys.ahead(),

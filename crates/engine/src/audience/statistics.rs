@@ -8,8 +8,10 @@ use tickmark_store::{Account, Atom, Order, Query, ScoreRange};
 use super::label::{self, Labels};
 use super::record::Person;
 use super::registry::{Audience, Known, next};
+use super::sightings::Sightings;
 use super::sums::VIEWERS;
 use super::sweep::COUNTED_AT;
+use super::times::Times;
 use super::writing::whole_ms;
 use super::{AudienceError, Scope};
 use crate::Result;
@@ -37,8 +39,18 @@ pub struct Statistics {
 type Fields = BTreeMap<String, i64>;
 
 /// Who is in the live counts but must not be at this moment.
+#[derive(Default)]
 struct Correction {
     users: Vec<Atom>,
+    /// Those who are known only by what they said, and how many they are.
+    labels: Vec<(String, i64)>,
+}
+
+impl Correction {
+    fn viewers(&self) -> i64 {
+        let of_labels: i64 = self.labels.iter().map(|(_, viewers)| viewers).sum();
+        of_labels.saturating_add_unsigned(self.users.len() as u64)
+    }
 }
 
 impl Audience {
@@ -52,12 +64,11 @@ impl Audience {
             let (known, replies) = self.known_with(account, scope, vec![query.clone()]).await?;
             let values = next(&mut replies.into_iter())?.values()?;
             let number = |index: usize| values.get(index)?.as_ref()?.as_int();
-            let Some(counted_at_ms) = number(0) else { return Ok(0) };
+            let (Some(counted_at_ms), Some(viewers @ 1..)) = (number(0), number(1)) else { return Ok(0) };
             let Some(correction) = self.correction(account, scope, &known, counted_at_ms, now_ms).await? else {
                 continue;
             };
-            let viewers = number(1).unwrap_or(0) - i64::try_from(correction.users.len()).unwrap_or(i64::MAX);
-            return Ok(u64::try_from(viewers).unwrap_or(0));
+            return Ok(u64::try_from(viewers - correction.viewers()).unwrap_or(0));
         }
     }
 
@@ -68,7 +79,7 @@ impl Audience {
         loop {
             let (known, replies) = self.known_with(account, scope, vec![Query::HashAll { key: live.clone() }]).await?;
             let mut fields = numbers(next(&mut replies.into_iter())?.fields()?);
-            let Some(counted_at_ms) = fields.remove(COUNTED_AT) else {
+            let (Some(counted_at_ms), Some(1..)) = (fields.remove(COUNTED_AT), fields.get(VIEWERS)) else {
                 return Ok(Statistics { at_ms: now_ms, ..Statistics::default() });
             };
             let Some(correction) = self.correction(account, scope, &known, counted_at_ms, now_ms).await? else {
@@ -134,33 +145,43 @@ impl Audience {
         now_ms: i64,
     ) -> Result<Option<Correction>> {
         let now_ms = now_ms.max(counted_at_ms);
-        let last = |at_ms: i64| (at_ms - known.threshold_ms) as f64;
-        let range = |from, to| ScoreRange { from, to };
-        let ascending =
-            |key, range, limit| Query::SortedRange { key, range, order: Order::Ascending, offset: 0, limit };
-        let left = range(Bound::Included(last(counted_at_ms)), Bound::Excluded(last(now_ms)));
-        let ahead = range(Bound::Excluded(now_ms as f64), Bound::Unbounded);
-        let sightings = known.sightings();
-        let queries = vec![sightings.range(left, LEFT_MAX), ascending(known.keys.ahead(), ahead, AHEAD_MAX)];
-        let mut replies = self.store.read(account, queries).await?.into_iter();
-        let left = sightings.read(next(&mut replies)?)?;
-        let ahead = next(&mut replies)?.scored()?;
-        if left.len() as u64 == LEFT_MAX {
-            self.sweep(account, &scope.event, known, now_ms).await?;
-            return Ok(None);
+        let expired = known.expired(counted_at_ms, now_ms);
+        let mut correction = Correction::default();
+        if known.is_shared {
+            let left = Sightings::read(self.one(account, known.sightings().range(&expired, LEFT_MAX)).await?)?;
+            if left.len() as u64 == LEFT_MAX {
+                self.sweep(account, &scope.event, known, now_ms).await?;
+                return Ok(None);
+            }
+            correction.users.extend(left.into_iter().map(|(user, _)| user));
+        } else if !expired.is_empty() {
+            let left = |times: &Times| {
+                let left = times.by_label(known.number, &expired);
+                left.into_iter().map(|(label, viewers)| (label.to_owned(), viewers)).collect()
+            };
+            correction.labels = self.with_times(account, &scope.event, left).await?;
         }
-        let mut users: Vec<Atom> = left.into_iter().map(|(user, _)| user).collect();
-        let ahead: Vec<Atom> = ahead.into_iter().map(|(user, _)| user).collect();
-        if !ahead.is_empty() {
-            // A viewing session before the one to come may still make them active.
-            let query = Query::HashGetMany { key: known.keys.statistics(), fields: ahead.clone() };
-            let records = self.one(account, query).await?.values()?;
-            users.extend(ahead.into_iter().zip(records).filter_map(|(user, record)| {
-                let person = Person::read(&record?, &mut Labels::default())?;
-                (!person.get(known.number)?.is_active(now_ms, known.threshold_ms)).then_some(user)
-            }));
+        correction.users.extend(self.ahead(account, known, now_ms).await?);
+        Ok(Some(correction))
+    }
+
+    /// Who is counted, but will only begin to watch later, by their own clock.
+    async fn ahead(&self, account: Account, known: &Known, now_ms: i64) -> Result<Vec<Atom>> {
+        let range = ScoreRange { from: Bound::Excluded(now_ms as f64), to: Bound::Unbounded };
+        let (order, limit) = (Order::Ascending, AHEAD_MAX);
+        let query = Query::SortedRange { key: known.keys.ahead(), range, order, offset: 0, limit };
+        let ahead: Vec<Atom> = self.one(account, query).await?.scored()?.into_iter().map(|(user, _)| user).collect();
+        if ahead.is_empty() {
+            return Ok(ahead);
         }
-        Ok(Some(Correction { users }))
+        // A viewing session before the one to come may still make them active.
+        let query = Query::HashGetMany { key: known.keys.statistics(), fields: ahead.clone() };
+        let records = self.one(account, query).await?.values()?;
+        let inactive = ahead.into_iter().zip(records).filter_map(|(user, record)| {
+            let person = Person::read(&record?, &mut Labels::default())?;
+            (!person.get(known.number)?.is_active(now_ms, known.threshold_ms)).then_some(user)
+        });
+        Ok(inactive.collect())
     }
 
     async fn correct(
@@ -170,6 +191,14 @@ impl Audience {
         correction: Correction,
         fields: &mut Fields,
     ) -> Result<()> {
+        let mut take_out = |label: &str, viewers: i64| {
+            for field in label::fields(label).chain([VIEWERS.to_owned()]) {
+                *fields.entry(field).or_default() -= viewers;
+            }
+        };
+        for (label, viewers) in correction.labels {
+            take_out(&label, viewers);
+        }
         if correction.users.is_empty() {
             return Ok(());
         }
@@ -177,9 +206,8 @@ impl Audience {
         let mut labels = Labels::default();
         for record in self.one(account, query).await?.values()?.into_iter().flatten() {
             let person = Person::read(&record, &mut labels);
-            let Some(viewer) = person.as_ref().and_then(|person| person.get(known.number)) else { continue };
-            for field in label::fields(labels.text(viewer.label)).chain([VIEWERS.to_owned()]) {
-                *fields.entry(field).or_default() -= 1;
+            if let Some(viewer) = person.as_ref().and_then(|person| person.get(known.number)) {
+                take_out(labels.text(viewer.label), 1);
             }
         }
         Ok(())

@@ -5,15 +5,15 @@
 //! who were last seen too long ago for the new one; they are found by when they were last seen, so it costs as much as
 //! there are. Guards make sure that nobody moved it meanwhile and that nobody taken out came back.
 
-use std::ops::Bound;
+use std::ops::{Bound, Range};
 
 use tickmark_store::{Account, Atom, Batch, Error as StoreError, Guard, Op, Query, ScoreRange};
 
 use super::AudienceName;
 use super::label::Labels;
 use super::record::Person;
-use super::registry::{Audience, Known};
-use super::sightings::Sighting;
+use super::registry::{Audience, Held, Known};
+use super::sightings::{Sighting, Sightings};
 use super::sums::{Count, VIEWERS};
 use crate::{Error, Result};
 
@@ -38,7 +38,7 @@ impl Audience {
         let mut viewers = 0;
         for known in self.scopes(account, event).await? {
             self.sweep(account, event, &known, now_ms).await?;
-            self.settle_peak(account, &known).await?;
+            self.settle_peak(account, event, &known).await?;
             let query = Query::HashGet { key: known.keys.live(), field: Atom::from(VIEWERS) };
             viewers += self.one(account, query).await?.value()?.and_then(|viewers| viewers.as_int()).unwrap_or(0);
         }
@@ -47,11 +47,11 @@ impl Audience {
 
     /// Takes out of the live counts of a scope who is no longer active at a time.
     pub(super) async fn sweep(&self, account: Account, event: &AudienceName, known: &Known, now_ms: i64) -> Result<()> {
-        let lock = self.lock(account, event);
+        let held = self.held(account, event);
         let mut failed = 0;
         while failed < ATTEMPTS_MAX {
-            let _alone = lock.write().await;
-            match self.sweep_some(account, known, now_ms).await {
+            let _alone = held.lock.write().await;
+            match self.sweep_some(account, event, &held, known, now_ms).await {
                 Ok(Swept::All) => return Ok(()),
                 Ok(Swept::Some) => {}
                 Err(Error::Store(StoreError::GuardFailed { .. })) => failed += 1,
@@ -61,72 +61,129 @@ impl Audience {
         Ok(())
     }
 
-    async fn sweep_some(&self, account: Account, known: &Known, now_ms: i64) -> Result<Swept> {
-        let (keys, threshold_ms) = (&known.keys, known.threshold_ms);
-        let field = Atom::from(COUNTED_AT);
-        let counted_at = self.one(account, Query::HashGet { key: keys.live(), field: field.clone() }).await?.value()?;
-        let Some(counted_at_ms) = counted_at.as_ref().and_then(Atom::as_int).filter(|at| *at < now_ms) else {
+    async fn sweep_some(
+        &self,
+        account: Account,
+        event: &AudienceName,
+        held: &Held,
+        known: &Known,
+        now_ms: i64,
+    ) -> Result<Swept> {
+        let keys = &known.keys;
+        let fields = [COUNTED_AT, VIEWERS].map(Atom::from);
+        let query = Query::HashGetMany { key: keys.live(), fields: fields.to_vec() };
+        let values = self.one(account, query).await?.values()?;
+        let number = |index: usize| values.get(index)?.as_ref()?.as_int();
+        let (Some(counted_at_ms), Some(1..)) = (number(0).filter(|at_ms| *at_ms < now_ms), number(1)) else {
             return Ok(Swept::All);
         };
-        let mut gone = self.expired(account, known, counted_at_ms, now_ms, STEP).await?;
-        if gone.is_empty() {
+        let gone = if known.is_shared {
+            self.gone_from_store(account, known, counted_at_ms, now_ms).await?
+        } else {
+            self.gone_from_memory(account, event, held, known, counted_at_ms, now_ms).await?
+        };
+        if gone.is_nobody {
             return Ok(Swept::All);
         }
-        let mut until_ms = now_ms;
-        if gone.len() as u64 == STEP {
-            until_ms = self.cut(account, known, &mut gone).await? + threshold_ms;
-        }
-        let users: Vec<Atom> = gone.iter().map(|(user, _)| user.clone()).collect();
-        let records =
-            self.one(account, Query::HashGetMany { key: keys.statistics(), fields: users }).await?.values()?;
-        let (mut labels, mut count) = (Labels::default(), Count::default());
-        let mut batch = Batch::new().guard(Guard::Field { key: keys.live(), field: field.clone(), is: counted_at });
-        let sightings = known.sightings();
-        for (sighting, record) in gone.iter().zip(records) {
-            let person = record.and_then(|record| Person::read(&record, &mut labels));
-            if let Some(viewer) = person.as_ref().and_then(|person| person.get(known.number)) {
-                count.add(viewer.label, -1);
-            }
-            batch.guards.push(sightings.guard(sighting));
-        }
-        let fields = count.increments(&labels);
+        let [field, _] = fields;
+        let mut batch = Batch { guards: gone.guards, ops: Vec::new() };
+        batch.guards.push(Guard::Field { key: keys.live(), field: field.clone(), is: values.into_iter().next().flatten() });
+        let fields = gone.count.increments(&gone.labels);
         if !fields.is_empty() {
             batch.ops.push(Op::HashIncrement { key: keys.live(), fields });
         }
-        batch.ops.push(Op::HashSet { key: keys.live(), fields: vec![(field, Atom::from(until_ms))] });
-        let past = ScoreRange { from: Bound::Unbounded, to: Bound::Included(until_ms as f64) };
+        batch.ops.push(Op::HashSet { key: keys.live(), fields: vec![(field, Atom::from(gone.until_ms))] });
+        let past = ScoreRange { from: Bound::Unbounded, to: Bound::Included(gone.until_ms as f64) };
         batch.ops.push(Op::SortedRemoveByScore { key: keys.ahead(), range: past });
         batch.ops.push(Op::Publish { channel: keys.channel(), message: Box::default() });
         self.store.commit(account, batch).await?;
-        Ok(if until_ms == now_ms { Swept::All } else { Swept::Some })
+        Ok(if gone.until_ms == now_ms { Swept::All } else { Swept::Some })
     }
 
-    /// Who is counted as of one time but no longer active at a later one, the longest unseen first.
-    pub(super) async fn expired(
+    async fn gone_from_memory(
+        &self,
+        account: Account,
+        event: &AudienceName,
+        held: &Held,
+        known: &Known,
+        counted_at_ms: i64,
+        now_ms: i64,
+    ) -> Result<Gone> {
+        self.refresh(account, event, held).await?;
+        let range = known.expired(counted_at_ms, now_ms);
+        let mut gone = Gone::until(now_ms);
+        if let Some(times) = &*held.times() {
+            for (label, viewers) in times.by_label(known.number, &range) {
+                gone.is_nobody = false;
+                gone.count.add(gone.labels.number(label), -viewers);
+            }
+            gone.guards.extend(times.batches().map(|batches| self.batches_guard(event, batches)));
+        }
+        Ok(gone)
+    }
+
+    /// Some of them, the longest unseen first.
+    async fn gone_from_store(
         &self,
         account: Account,
         known: &Known,
         counted_at_ms: i64,
         now_ms: i64,
-        limit: u64,
-    ) -> Result<Vec<Sighting>> {
-        let last = |at_ms: i64| (at_ms - known.threshold_ms) as f64;
-        let range = ScoreRange { from: Bound::Included(last(counted_at_ms)), to: Bound::Excluded(last(now_ms)) };
+    ) -> Result<Gone> {
         let sightings = known.sightings();
-        sightings.read(self.one(account, sightings.range(range, limit)).await?)
+        let expired = sightings.range(&known.expired(counted_at_ms, now_ms), STEP);
+        let mut seen = Sightings::read(self.one(account, expired).await?)?;
+        let mut gone = Gone::until(now_ms);
+        if seen.len() as u64 == STEP {
+            gone.until_ms = self.cut(account, known, &mut seen).await? + known.threshold_ms;
+        }
+        let users: Vec<Atom> = seen.iter().map(|(user, _)| user.clone()).collect();
+        let query = Query::HashGetMany { key: known.keys.statistics(), fields: users };
+        for (sighting, record) in seen.iter().zip(self.one(account, query).await?.values()?) {
+            let person = record.and_then(|record| Person::read(&record, &mut gone.labels));
+            if let Some(viewer) = person.as_ref().and_then(|person| person.get(known.number)) {
+                gone.count.add(viewer.label, -1);
+            }
+            gone.is_nobody = false;
+            gone.guards.push(sightings.guard(sighting));
+        }
+        Ok(gone)
     }
 
     /// Cuts a page where a new score begins, so that the rest can be told by its score. Returns that score.
-    async fn cut(&self, account: Account, known: &Known, gone: &mut Vec<Sighting>) -> Result<i64> {
-        let (first_ms, last_ms) = (gone.first().map_or(0, |(_, at)| *at), gone.last().map_or(0, |(_, at)| *at));
+    async fn cut(&self, account: Account, known: &Known, seen: &mut Vec<Sighting>) -> Result<i64> {
+        let (first_ms, last_ms) = (seen.first().map_or(0, |(_, at)| *at), seen.last().map_or(0, |(_, at)| *at));
         if first_ms < last_ms {
-            gone.retain(|(_, at_ms)| *at_ms < last_ms);
+            seen.retain(|(_, at_ms)| *at_ms < last_ms);
             return Ok(last_ms);
         }
-        let (sightings, last) = (known.sightings(), last_ms as f64);
-        let query = sightings.range(ScoreRange::inclusive(last, last), u64::MAX);
-        *gone = sightings.read(self.one(account, query).await?)?;
+        let query = known.sightings().range(&(last_ms..last_ms + 1), u64::MAX);
+        *seen = Sightings::read(self.one(account, query).await?)?;
         Ok(last_ms + 1)
+    }
+}
+
+impl Known {
+    /// When those were last seen who are counted as of one time but no longer active at a later one.
+    pub(super) fn expired(&self, counted_at_ms: i64, now_ms: i64) -> Range<i64> {
+        counted_at_ms - self.threshold_ms..now_ms - self.threshold_ms
+    }
+}
+
+/// Who is taken out.
+struct Gone {
+    is_nobody: bool,
+    count: Count,
+    labels: Labels,
+    /// That they are gone.
+    guards: Vec<Guard>,
+    /// As of when nobody else is.
+    until_ms: i64,
+}
+
+impl Gone {
+    fn until(until_ms: i64) -> Self {
+        Self { is_nobody: true, count: Count::default(), labels: Labels::default(), guards: Vec::new(), until_ms }
     }
 }
 

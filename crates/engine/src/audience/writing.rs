@@ -12,9 +12,10 @@ use super::planning::Target;
 use super::record::Person;
 use super::registry::LOCATIONS_MAX;
 use super::roll::Sight;
-use super::sightings::{Moved, Sightings};
+use super::sightings::Sightings;
 use super::sums::Sums;
 use super::sweep::COUNTED_AT;
+use super::times::{Moved, Moves};
 use super::viewer::{Beat, Viewer};
 use super::{AudienceError, Stretch, VIEWING_SESSIONS_MAX};
 use crate::{Error, Result};
@@ -25,7 +26,7 @@ pub(super) struct Writing<'a> {
     pub(super) now_ms: i64,
     /// Whether others read the same keys, who want more than this program does.
     pub(super) is_shared: bool,
-    pub(super) labels: &'a mut Labels,
+    pub(super) labels: Labels,
     /// By their number in the request.
     pub(super) scopes: Vec<ScopeWriting<'a>>,
     /// The records to write, and what they were.
@@ -40,6 +41,7 @@ pub(super) struct ScopeWriting<'a> {
     counted_from_ms: i64,
     sums: Sums,
     changes: Changes,
+    moves: Moves,
 }
 
 /// When users without a record were last seen, by number of the scope in the request.
@@ -48,7 +50,8 @@ pub(super) type Strangers = HashMap<(u32, Atom), f64, RandomState>;
 /// Elements to write, a list a key.
 #[derive(Default)]
 struct Changes {
-    moved: Moved,
+    /// Who was last seen when, where others read it too.
+    seen: Vec<(Atom, f64)>,
     attended: Vec<Atom>,
     /// Who begins to watch later than now.
     ahead: Vec<(Atom, f64)>,
@@ -80,7 +83,7 @@ impl Writing<'_> {
     ) -> Result<()> {
         let mut person = match &record {
             None => Person::default(),
-            Some(held) => Person::read(held, self.labels).ok_or_else(|| self.unread(user))?,
+            Some(held) => Person::read(held, &mut self.labels).ok_or_else(|| self.unread(user))?,
         };
         let mut has_changed = self.take(0, user, sights, &mut person, strangers);
         match sights {
@@ -96,7 +99,7 @@ impl Writing<'_> {
             }
         }
         if has_changed {
-            self.records.push((user.clone(), person.write(self.labels)));
+            self.records.push((user.clone(), person.write(&self.labels)));
             self.were.push((user.clone(), record));
         }
         Ok(())
@@ -104,7 +107,7 @@ impl Writing<'_> {
 
     /// The heartbeats of one scope. Whether they changed anything.
     fn take(&mut self, scope: u32, user: &Atom, sights: &[Sight], person: &mut Person, strangers: &Strangers) -> bool {
-        let (labels, threshold_ms) = (&mut *self.labels, self.threshold_ms);
+        let (labels, threshold_ms) = (&mut self.labels, self.threshold_ms);
         let writing = &mut self.scopes[scope as usize];
         let number = writing.target.number;
         let old = person.get(number).cloned();
@@ -149,9 +152,15 @@ impl Writing<'_> {
         if new.latest.start_ms > self.now_ms {
             changes.ahead.push((user.clone(), new.latest.start_ms as f64));
         }
-        let last_ms = old.as_ref().map(Viewer::last_ms);
-        if Some(new.last_ms()) != last_ms {
-            changes.moved.add(user, last_ms, new.last_ms());
+        let seen = |viewer: &Viewer| (viewer.last_ms(), viewer.label);
+        let (before, after) = (old.as_ref().map(seen), seen(&new));
+        if before != Some(after) {
+            if self.is_shared {
+                changes.seen.push((user.clone(), after.0 as f64));
+            } else {
+                writing.moves.from.extend(before);
+                writing.moves.to.push(after);
+            }
         }
         person.put(number, new);
         true
@@ -162,26 +171,31 @@ impl Writing<'_> {
         Error::Record { key: key.to_string(), why: format!("the record of {user} does not read back") }
     }
 
-    pub(super) fn finish(self, batch: &mut Batch) -> Result<()> {
+    /// Puts all of it into a batch. Returns who was seen at another time than before.
+    pub(super) fn finish(self, batch: &mut Batch) -> Result<Moved> {
         if !self.records.is_empty() {
             let key = self.scopes[0].target.keys.statistics();
             batch.guards.push(Guard::Fields { key: key.clone(), are: self.were });
             batch.ops.push(Op::HashSet { key, fields: self.records });
         }
-        for scope in self.scopes {
-            scope.finish(self.labels, self.now_ms, self.is_shared, batch)?;
+        let mut moved = Moved::default();
+        for mut scope in self.scopes {
+            moved.scopes.push((scope.target.number, std::mem::take(&mut scope.moves)));
+            scope.finish(&self.labels, self.now_ms, batch)?;
         }
-        Ok(())
+        moved.labels = self.labels;
+        Ok(moved)
     }
 }
 
 impl<'a> ScopeWriting<'a> {
     pub(super) fn new(target: &'a Target, threshold_ms: i64, now_ms: i64) -> Self {
         let counted_from_ms = target.counted_at_ms.unwrap_or(now_ms) - threshold_ms;
-        Self { target, counted_from_ms, sums: Sums::default(), changes: Changes::default() }
+        let (sums, changes, moves) = (Sums::default(), Changes::default(), Moves::default());
+        Self { target, counted_from_ms, sums, changes, moves }
     }
 
-    fn finish(self, labels: &Labels, now_ms: i64, is_shared: bool, batch: &mut Batch) -> Result<()> {
+    fn finish(self, labels: &Labels, now_ms: i64, batch: &mut Batch) -> Result<()> {
         let Target { keys, counted_at_ms, locations, .. } = self.target;
         let new = self.changes.places.keys().filter(|place| !locations.contains(*place));
         let new: Vec<Atom> = new.map(|place| Atom::from(place.as_str())).collect();
@@ -197,7 +211,7 @@ impl<'a> ScopeWriting<'a> {
             batch.ops.push(Op::SetAdd { key: keys.locations(), members: new });
         }
         self.sums.ops(keys, labels, &mut batch.ops);
-        self.changes.ops(keys, is_shared, &mut batch.ops);
+        self.changes.ops(keys, &mut batch.ops);
         batch.ops.push(Op::Publish { channel: keys.channel(), message: Box::default() });
         Ok(())
     }
@@ -288,8 +302,10 @@ impl Changes {
         }
     }
 
-    fn ops(self, keys: &ScopeKeys, is_shared: bool, ops: &mut Vec<Op>) {
-        Sightings::of(keys, is_shared).ops(self.moved, ops);
+    fn ops(self, keys: &ScopeKeys, ops: &mut Vec<Op>) {
+        if !self.seen.is_empty() {
+            ops.push(Sightings::of(keys).addition(self.seen));
+        }
         let add = |ops: &mut Vec<Op>, key: Key, members: Vec<(Atom, f64)>| {
             if !members.is_empty() {
                 ops.push(Op::SortedAdd { key, when: AddWhen::Always, members });

@@ -50,10 +50,16 @@ impl Stage {
                 at_ms: sent.at_ms,
             })?;
         }
+        let turn = self.audience.turn(ACCOUNT, &self.event, now_ms);
         loop {
+            turn.attempt().await;
             let planned = self.audience.count(ACCOUNT, &self.event, &roll).await?;
+            turn.planned(planned.moved);
             match self.store.commit(ACCOUNT, planned.batch).await {
-                Ok(_) => return Ok(()),
+                Ok(_) => {
+                    turn.written();
+                    return Ok(());
+                }
                 Err(StoreError::GuardFailed { .. }) => {}
                 Err(error) => return Err(error.into()),
             }

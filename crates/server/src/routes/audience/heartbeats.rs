@@ -108,9 +108,13 @@ pub(crate) async fn count(
     let plan = || async {
         turn.attempt().await;
         let planned = audience.count(account, event, &roll).await?;
+        turn.planned(planned.moved);
         Ok(Plan { parts: vec![Part { tag: planned.tag, batch: planned.batch }], answer: answer.clone() })
     };
     let written = once::commit(&**context.store(), account, &once, &[Audience::tag(event)], plan).await?;
+    if let Written::Now(_) = written {
+        turn.written();
+    }
     metrics::counter!("tickmark_heartbeats_total").increment(roll.len() as u64);
     Ok(written)
 }
