@@ -4,7 +4,8 @@
 //! a `Viewer`: what a heartbeat adds to the time they were active is worked out from what was known of them, and
 //! turned into increments of everything that is counted (`planning.rs`). So nothing is counted when it is asked for:
 //!
-//! - who is active now, by country and group, is kept as of a moment that the passing of time moves on (`sweep.rs`);
+//! - who is active now, by country and group, is kept as of a moment that the passing of time moves on (`sweep.rs`), which
+//!   rests on who was last seen when (`seen.rs`);
 //! - the five-minute records are sums of stretches that cover their time, so late heartbeats correct them;
 //! - the peak is looked for only where something was added, and only where it could be exceeded (`peak.rs`).
 //!
@@ -30,6 +31,7 @@ mod statistics;
 mod sums;
 mod sweep;
 mod times;
+mod turn;
 mod viewer;
 mod writing;
 
@@ -39,11 +41,12 @@ pub use name::{AudienceName, USER_BYTES_MAX};
 pub use planning::Planned;
 pub use reading::{Seen, Viewing};
 pub use record::VIEWING_SESSIONS_MAX;
-pub use registry::{Audience, LOCATIONS_MAX, Page, SESSIONS_MAX, THRESHOLD_SECONDS_DEFAULT, THRESHOLD_SECONDS_MAX, Turn};
+pub use registry::{Audience, LOCATIONS_MAX, Page, SESSIONS_MAX, THRESHOLD_SECONDS_DEFAULT, THRESHOLD_SECONDS_MAX};
 pub use roll::{AHEAD_MS_MAX, HEARTBEATS_MAX, Heartbeat, Roll};
 pub use statistics::{RECORD_MS, Statistics};
 pub use sweep::Settled;
 pub use times::Moved;
+pub use turn::Turn;
 
 /// What is counted together: an event, or one of its sessions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

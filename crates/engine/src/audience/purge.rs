@@ -127,13 +127,12 @@ impl Audience {
     ) -> Result<()> {
         let held = self.held(account, event);
         let _beside_others = held.lock.read().await;
+        let edition = held.edition();
         let mut forgetting = self.forgetting(account, known, users).await?;
         let mut batch = self.forget(account, known, &mut forgetting, before_ms).await?;
         batch.ops.push(self.one_more_batch(event));
         self.store.commit(account, batch).await?;
-        if let Some(times) = &mut *held.times() {
-            times.follow(Moved { scopes: vec![(known.number, forgetting.moves)], labels: forgetting.labels });
-        }
+        held.follow(edition, Moved { scopes: vec![(known.number, forgetting.moves)], labels: forgetting.labels });
         Ok(())
     }
 

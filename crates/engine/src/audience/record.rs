@@ -74,7 +74,7 @@ impl Person {
                 used.push(viewer.label);
             }
         }
-        let mut out = Vec::with_capacity(64);
+        let mut out = Vec::with_capacity(128);
         out.push(TAG);
         put(&mut out, used.len() as u64);
         for label in &used {

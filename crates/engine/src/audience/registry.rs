@@ -1,15 +1,14 @@
 //! Which events there are, what they are declared to be, and which sessions they have.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use tickmark_store::{Account, AddWhen, Atom, Batch, Cursor, Guard, Key, Op, Placement, Presence, Query, Reply, Store};
-use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
 
 use super::keys::{self, EventKeys, ScopeKeys, Stem};
 use super::median::Medians;
-use super::times::{Moved, Times};
+use super::turn::{Held, Turn};
 use super::{AudienceError, AudienceName, Scope};
 use crate::{Error, Result};
 
@@ -28,70 +27,6 @@ pub struct Audience {
     pub(super) store: Arc<dyn Store>,
     held: Mutex<HashMap<(Account, AudienceName), Held, RandomState>>,
     pub(super) medians: Medians,
-}
-
-/// What this process has of an event.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Held {
-    /// Keeps writers who would only get into each other's way apart. Nothing rests on it: what must hold is in guards.
-    pub(super) lock: Arc<RwLock<()>>,
-    /// None until they are asked for, and where others write to the store as well.
-    times: Arc<Mutex<Option<Times>>>,
-    used_ms: Option<i64>,
-}
-
-impl Held {
-    pub(super) fn times(&self) -> MutexGuard<'_, Option<Times>> {
-        self.times.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Someone who is writing heartbeats.
-#[derive(Debug)]
-pub struct Turn {
-    held: Held,
-    progress: Mutex<Progress>,
-}
-
-#[derive(Debug, Default)]
-struct Progress {
-    hold: Option<Hold>,
-    planned: Option<Moved>,
-}
-
-#[derive(Debug)]
-#[expect(dead_code, reason = "they are held, not looked at")]
-enum Hold {
-    Shared(OwnedRwLockReadGuard<()>),
-    Alone(OwnedRwLockWriteGuard<()>),
-}
-
-impl Turn {
-    /// To be called before each attempt. Writers mostly have different viewers, so the first is beside others; who was in
-    /// somebody's way then goes alone.
-    pub async fn attempt(&self) {
-        let lock = Arc::clone(&self.held.lock);
-        let is_first = std::mem::take(&mut *self.progress()).hold.is_none();
-        let hold = if is_first { Hold::Shared(lock.read_owned().await) } else { Hold::Alone(lock.write_owned().await) };
-        self.progress().hold = Some(hold);
-    }
-
-    /// What is about to be committed.
-    pub fn planned(&self, moved: Moved) {
-        self.progress().planned = Some(moved);
-    }
-
-    /// It was.
-    pub fn written(&self) {
-        let moved = self.progress().planned.take().filter(|moved| !moved.is_empty());
-        if let (Some(times), Some(moved)) = (&mut *self.held.times(), moved) {
-            times.follow(moved);
-        }
-    }
-
-    fn progress(&self) -> MutexGuard<'_, Progress> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// What an event is declared to be, and the record it was read from.
@@ -139,7 +74,7 @@ impl Audience {
     /// To be held while heartbeats are planned and committed.
     pub fn turn(&self, account: Account, event: &AudienceName, now_ms: i64) -> Turn {
         self.touch(account, event, now_ms);
-        Turn { held: self.held(account, event), progress: Mutex::default() }
+        Turn::new(self.held(account, event))
     }
 
     pub(super) fn held(&self, account: Account, event: &AudienceName) -> Held {

@@ -35,7 +35,7 @@ pub struct Roll {
     pub(super) sessions: Vec<AudienceName>,
     pub(super) labels: Labels,
     beats: Vec<Entry>,
-    user_numbers: HashMap<Box<str>, u32, RandomState>,
+    user_numbers: HashMap<Atom, u32, RandomState>,
     session_numbers: HashMap<Box<str>, u32, RandomState>,
     scratch: String,
 }
@@ -147,23 +147,28 @@ impl Roll {
     /// The users in the order of their bytes, and the place of each.
     fn ranked(&self) -> (Vec<&Atom>, Vec<u32>) {
         let count = u32::try_from(self.users.len()).unwrap_or(u32::MAX);
-        let mut order: Vec<u32> = (0..count).collect();
-        order.sort_by_cached_key(|number| self.users[*number as usize].as_bytes().into_owned());
+        let user = |number: u32| &self.users[number as usize];
+        let mut order: Vec<(u128, u32)> =
+            (0..count).map(|number| (beginning(&user(number).as_bytes()), number)).collect();
+        order.sort_unstable_by(|(a, one), (b, other)| {
+            a.cmp(b).then_with(|| user(*one).as_bytes().cmp(&user(*other).as_bytes()))
+        });
         let mut ranks = vec![0; self.users.len()];
-        for (rank, number) in (0..).zip(&order) {
+        for (rank, (_, number)) in (0..).zip(&order) {
             ranks[*number as usize] = rank;
         }
-        (order.into_iter().map(|number| &self.users[number as usize]).collect(), ranks)
+        (order.into_iter().map(|(_, number)| user(number)).collect(), ranks)
     }
 
     fn user(&mut self, user: &str) -> Result<u32, AudienceError> {
-        if let Some(number) = self.user_numbers.get(user) {
+        let atom = Atom::from(user);
+        if let Some(number) = self.user_numbers.get(&atom) {
             return Ok(*number);
         }
         name::check_user(user)?;
         let number = u32::try_from(self.users.len()).unwrap_or(u32::MAX);
-        self.users.push(Atom::from(user));
-        self.user_numbers.insert(user.into(), number);
+        self.users.push(atom.clone());
+        self.user_numbers.insert(atom, number);
         Ok(number)
     }
 
@@ -176,4 +181,12 @@ impl Roll {
         self.session_numbers.insert(session.into(), number);
         Ok(number)
     }
+}
+
+/// The first bytes as a number that sorts as they do.
+fn beginning(bytes: &[u8]) -> u128 {
+    let mut first = [0; size_of::<u128>()];
+    let length = bytes.len().min(first.len());
+    first[..length].copy_from_slice(&bytes[..length]);
+    u128::from_be_bytes(first)
 }

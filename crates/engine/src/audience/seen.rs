@@ -10,8 +10,9 @@ use tickmark_store::{Account, Atom, Guard, Number, Op, Query, Reply};
 
 use super::keys::{ScopeKeys, Stem};
 use super::record::Person;
-use super::registry::{Audience, Held, Known};
+use super::registry::{Audience, Known};
 use super::times::Times;
+use super::turn::Held;
 use super::{AudienceName, Scope};
 use crate::Result;
 

@@ -12,9 +12,10 @@ use tickmark_store::{Account, Atom, Batch, Error as StoreError, Guard, Op, Query
 use super::AudienceName;
 use super::label::Labels;
 use super::record::Person;
-use super::registry::{Audience, Held, Known};
+use super::registry::{Audience, Known};
 use super::sightings::{Sighting, Sightings};
 use super::sums::{Count, VIEWERS};
+use super::turn::Held;
 use crate::{Error, Result};
 
 /// The field that says as of when a hash of live counts is true.
@@ -87,7 +88,11 @@ impl Audience {
         }
         let [field, _] = fields;
         let mut batch = Batch { guards: gone.guards, ops: Vec::new() };
-        batch.guards.push(Guard::Field { key: keys.live(), field: field.clone(), is: values.into_iter().next().flatten() });
+        batch.guards.push(Guard::Field {
+            key: keys.live(),
+            field: field.clone(),
+            is: values.into_iter().next().flatten(),
+        });
         let fields = gone.count.increments(&gone.labels);
         if !fields.is_empty() {
             batch.ops.push(Op::HashIncrement { key: keys.live(), fields });
@@ -123,13 +128,7 @@ impl Audience {
     }
 
     /// Some of them, the longest unseen first.
-    async fn gone_from_store(
-        &self,
-        account: Account,
-        known: &Known,
-        counted_at_ms: i64,
-        now_ms: i64,
-    ) -> Result<Gone> {
+    async fn gone_from_store(&self, account: Account, known: &Known, counted_at_ms: i64, now_ms: i64) -> Result<Gone> {
         let sightings = known.sightings();
         let expired = sightings.range(&known.expired(counted_at_ms, now_ms), STEP);
         let mut seen = Sightings::read(self.one(account, expired).await?)?;

@@ -25,8 +25,10 @@ pub(super) struct Times {
     scopes: HashMap<u32, Seconds, RandomState>,
     labels: Labels,
     viewers: usize,
-    /// Batches of heartbeats that are in it; none when it can no longer be relied on.
+    /// Batches that are in it; none when it can no longer be relied on.
     batches: Option<i64>,
+    /// Those that were in it from the beginning.
+    edition: i64,
 }
 
 /// Who was last seen in each second since 1970, in order.
@@ -63,7 +65,12 @@ pub(super) struct Moves {
 impl Times {
     /// Nobody's, with that many batches.
     pub(super) fn new(batches: i64) -> Self {
-        Self { batches: Some(batches), ..Self::default() }
+        Self { batches: Some(batches), edition: batches, ..Self::default() }
+    }
+
+    /// Tells these times from others of the same event that were read later.
+    pub(super) fn edition(&self) -> i64 {
+        self.edition
     }
 
     pub(super) fn batches(&self) -> Option<i64> {
@@ -96,8 +103,12 @@ impl Times {
         }
     }
 
-    /// Follows a batch.
-    pub(super) fn follow(&mut self, moved: Moved) {
+    /// Follows a batch that was begun when there was that edition, if any. Another may have the batch already, or not.
+    pub(super) fn follow(&mut self, edition: Option<i64>, moved: Moved) {
+        if edition != Some(self.edition) {
+            self.batches = None;
+            return;
+        }
         let labels: Vec<u32> = moved.labels.texts().map(|text| self.labels.number(text)).collect();
         let mut is_right = true;
         for (scope, moves) in moved.scopes {
@@ -224,16 +235,16 @@ mod tests {
             for (to, gone) in batches {
                 let from: Vec<_> = there.drain(..gone.min(there.len())).collect();
                 there.extend(&to);
-                times.follow(moved(from, to));
+                times.follow(Some(0), moved(from, to));
             }
             prop_assert!(times.batches.is_some());
             for (start, length) in ranges {
                 let range = start..start + length;
                 let here: Vec<_> = there.iter().filter(|(at_ms, _)| range.contains(at_ms)).collect();
                 prop_assert_eq!(times.count(7, &range), here.len() as u64);
-                let of_label = here.iter().filter(|(_, label)| *label == 1).count() as i64;
+                let of_label = here.iter().filter(|(_, label)| *label == 1).count();
                 let found = times.by_label(7, &range).into_iter().find(|(label, _)| *label == "web#DE");
-                prop_assert_eq!(found.map_or(0, |(_, count)| count), of_label);
+                prop_assert_eq!(found.map_or(0, |(_, count)| count), i64::try_from(of_label).unwrap());
                 prop_assert_eq!(times.count(8, &range), 0);
             }
         }
@@ -243,16 +254,25 @@ mod tests {
     fn taking_out_what_is_not_there_is_noticed() {
         for stranger in [(5, 0), (4, 1), (3_000, 0)] {
             let mut times = Times::new(3);
-            times.follow(moved(Vec::new(), vec![(4, 0), (6, 0)]));
+            times.follow(Some(3), moved(Vec::new(), vec![(4, 0), (6, 0)]));
             assert!(times.is_fresh(4));
-            times.follow(moved(vec![stranger], vec![(9, 0)]));
+            times.follow(Some(3), moved(vec![stranger], vec![(9, 0)]));
             assert!(!times.is_fresh(5), "{stranger:?}");
         }
         let many: Vec<(i64, u32)> = (0..40).map(|at_ms| (at_ms, 0)).collect();
         let mut times = Times::new(0);
-        times.follow(moved(Vec::new(), many.clone()));
-        times.follow(moved(many.into_iter().map(|(at_ms, _)| (at_ms + 1, 0)).collect(), Vec::new()));
+        times.follow(Some(0), moved(Vec::new(), many.clone()));
+        times.follow(Some(0), moved(many.into_iter().map(|(at_ms, _)| (at_ms + 1, 0)).collect(), Vec::new()));
         assert_eq!(times.batches, None);
+    }
+
+    #[test]
+    fn a_batch_begun_before_they_were_read_is_not_followed() {
+        for edition in [None, Some(2)] {
+            let mut times = Times::new(3);
+            times.follow(edition, moved(Vec::new(), vec![(4, 0)]));
+            assert_eq!((times.batches, times.count(7, &(0..9))), (None, 0));
+        }
     }
 
     #[test]
@@ -262,7 +282,7 @@ mod tests {
             let mut labels = Labels::default();
             let [before, now] = [number - 1, number].map(|number| labels.number(&format!("web##{number}")));
             let from = if number == 1 { Vec::new() } else { vec![(1, before)] };
-            times.follow(Moved { scopes: vec![(0, Moves { from, to: vec![(1, now)] })], labels });
+            times.follow(Some(0), Moved { scopes: vec![(0, Moves { from, to: vec![(1, now)] })], labels });
             times.batches.is_some()
         };
         assert!((1..LABELS_IDLE_MAX).all(&mut follow));

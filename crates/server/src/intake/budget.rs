@@ -14,8 +14,8 @@ const PAGE_BYTES: usize = 4_096;
 /// A buffer that outgrows this gets all the room it may ever need at once. Addresses cost nothing until they are written to,
 /// so it takes what is in it, and it never moves, which would take twice that.
 const MOVING_BYTES_MAX: usize = 1_024 * 1_024;
-/// The C library takes a piece of at least this size from the kernel, and gives it straight back; smaller ones it may keep.
-const MAPPED_BYTES: usize = 33 * 1_024 * 1_024;
+/// The allocator gives a piece of at least this size straight back to the system; smaller ones it keeps for a while.
+const GIVEN_BACK_BYTES: usize = 8 * 1_024 * 1_024;
 /// What a reader may look ahead beyond the limit.
 const SLACK_BYTES: usize = 128 * 1_024;
 
@@ -50,7 +50,7 @@ impl Share {
             return Ok(());
         }
         let capacity = if needed > MOVING_BYTES_MAX {
-            needed.max(bytes_max).max(MAPPED_BYTES) + SLACK_BYTES
+            needed.max(bytes_max).max(GIVEN_BACK_BYTES) + SLACK_BYTES
         } else {
             needed.next_power_of_two()
         };

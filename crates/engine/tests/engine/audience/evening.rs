@@ -73,7 +73,7 @@ fn visit(rng: &mut Rng, viewer: usize, minutes: &mut [Vec<Sent>]) {
 
 async fn spend(kept: Kept) {
     let mut rng = Rng::with_seed(2_026);
-    let stage = Stage::new(&kept.store, "evening");
+    let mut stage = Stage::new(&kept.store, "evening");
     let scopes = [None, Some(SESSIONS[0]), Some(SESSIONS[1]), Some(SESSIONS[2])];
     let mut models = scopes.map(|_| Model::new(THRESHOLD_MS));
     let mut sent = 0;
@@ -90,6 +90,10 @@ async fn spend(kept: Kept) {
         // As a server does, though not always in time.
         if minute % 3 == 0 {
             stage.audience.settle(ACCOUNT, &stage.event, now_ms).await.unwrap();
+        }
+        if minute == MINUTES / 2 {
+            // As after a restart: what was only in memory is gone.
+            stage = Stage::new(&kept.store, "evening");
         }
         for (session, model) in scopes.iter().zip(&models) {
             compare(&stage, *session, model, now_ms).await;

@@ -63,6 +63,10 @@ pub(super) async fn compare(stage: &Stage, session: Option<&str>, model: &Model,
     let at = format!("{session:?} at {now_ms}");
     assert_eq!(audience.active(ACCOUNT, &scope, now_ms).await.unwrap(), model.active(now_ms), "active, {at}");
     assert_eq!(audience.live(ACCOUNT, &scope, now_ms).await.unwrap(), model.live(now_ms), "live, {at}");
+    for within_ms in [1_000, 30_000] {
+        let active = audience.active_within(ACCOUNT, &scope, within_ms, now_ms).await.unwrap();
+        assert_eq!(active, model.active_within(within_ms, now_ms), "within {within_ms}, {at}");
+    }
     assert_eq!(audience.attended(ACCOUNT, &scope).await.unwrap(), model.attended(), "attended, {at}");
     assert_eq!(audience.peak(ACCOUNT, &scope).await.unwrap(), model.peak(), "peak, {at}");
     assert_eq!(stage.viewing(&scope, now_ms).await, model.viewing(), "viewing, {at}");

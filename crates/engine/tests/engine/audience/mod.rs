@@ -1,5 +1,6 @@
 //! Audiences beside a slow, obviously right model of them.
 
+mod crowd;
 mod evening;
 mod laws;
 mod model;
@@ -8,7 +9,7 @@ mod ways;
 use std::sync::Arc;
 
 use tickmark_engine::Result;
-use tickmark_engine::audience::{Audience, AudienceName, Heartbeat, Roll, Scope, Viewing};
+use tickmark_engine::audience::{Audience, AudienceName, Heartbeat, Roll, Scope, Turn, Viewing};
 use tickmark_store::{Account, Batch, Error as StoreError, Store};
 
 use model::Sent;
@@ -39,6 +40,27 @@ impl Stage {
 
     /// Sends heartbeats as a server does: planned again until the guards hold.
     async fn send(&self, sent: &[Sent], now_ms: i64) -> Result<()> {
+        self.write(sent, now_ms).await?.written();
+        Ok(())
+    }
+
+    /// The same, without saying so afterwards.
+    async fn write(&self, sent: &[Sent], now_ms: i64) -> Result<Turn> {
+        let roll = Self::roll(sent, now_ms)?;
+        let turn = self.audience.turn(ACCOUNT, &self.event, now_ms);
+        loop {
+            turn.attempt().await;
+            let planned = self.audience.count(ACCOUNT, &self.event, &roll).await?;
+            turn.planned(planned.moved);
+            match self.store.commit(ACCOUNT, planned.batch).await {
+                Ok(_) => return Ok(turn),
+                Err(StoreError::GuardFailed { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn roll(sent: &[Sent], now_ms: i64) -> Result<Roll> {
         let mut roll = Roll::new(now_ms);
         for sent in sent {
             roll.add(Heartbeat {
@@ -50,20 +72,7 @@ impl Stage {
                 at_ms: sent.at_ms,
             })?;
         }
-        let turn = self.audience.turn(ACCOUNT, &self.event, now_ms);
-        loop {
-            turn.attempt().await;
-            let planned = self.audience.count(ACCOUNT, &self.event, &roll).await?;
-            turn.planned(planned.moved);
-            match self.store.commit(ACCOUNT, planned.batch).await {
-                Ok(_) => {
-                    turn.written();
-                    return Ok(());
-                }
-                Err(StoreError::GuardFailed { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
+        Ok(roll)
     }
 
     async fn commit(&self, batch: Batch) {

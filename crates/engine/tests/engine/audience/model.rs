@@ -39,6 +39,11 @@ impl Model {
         self.heartbeats.values().filter(|sent| self.is_active(sent, now_ms)).count() as u64
     }
 
+    pub(super) fn active_within(&self, within_ms: i64, now_ms: i64) -> u64 {
+        let last_ms = self.heartbeats.values().filter_map(|sent| sent.iter().map(|sent| sent.at_ms).max());
+        last_ms.filter(|last_ms| (now_ms - within_ms..=now_ms).contains(last_ms)).count() as u64
+    }
+
     pub(super) fn attended(&self) -> u64 {
         self.heartbeats.len() as u64
     }

@@ -5,7 +5,8 @@ use std::net::IpAddr;
 use axum::extract::{FromRequest, Request, State};
 use axum::http::{StatusCode, header};
 use serde::{Deserialize, Serialize};
-use tickmark_engine::audience::{Audience, Heartbeat, Roll};
+use tickmark_engine::audience::{Audience, AudienceName, Heartbeat, Roll};
+use tickmark_store::Account;
 use utoipa::{IntoParams, ToSchema};
 
 use super::path::{AudienceNameText, ScopePath};
@@ -102,16 +103,22 @@ pub(crate) async fn count(
 ) -> Result<Written> {
     let body = body(&context, request).await?;
     let (once, roll) = read(&context, body, once).await?;
-    let (audience, account, event) = (context.audience(), identity.account, &scope.event);
+    // Written to the end even if its sender goes away: a turn that ends without a word has everybody's times read anew.
+    let writing = tokio::spawn(write(context, identity.account, scope.event, once, roll));
+    writing.await.map_err(|error| Problem::new(Word::Defect, format!("writing heartbeats failed: {error}")))?
+}
+
+async fn write(context: Context, account: Account, event: AudienceName, once: Once, roll: Roll) -> Result<Written> {
+    let audience = context.audience();
     let answer = Answer::json(StatusCode::OK, &Accepted { accepted: roll.len() as u64 })?;
-    let turn = audience.turn(account, event, roll.now_ms());
+    let turn = audience.turn(account, &event, roll.now_ms());
     let plan = || async {
         turn.attempt().await;
-        let planned = audience.count(account, event, &roll).await?;
+        let planned = audience.count(account, &event, &roll).await?;
         turn.planned(planned.moved);
         Ok(Plan { parts: vec![Part { tag: planned.tag, batch: planned.batch }], answer: answer.clone() })
     };
-    let written = once::commit(&**context.store(), account, &once, &[Audience::tag(event)], plan).await?;
+    let written = once::commit(&**context.store(), account, &once, &[Audience::tag(&event)], plan).await?;
     if let Written::Now(_) = written {
         turn.written();
     }
