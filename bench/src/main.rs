@@ -13,6 +13,10 @@ mod store;
 
 use std::process::{Command, ExitCode};
 
+/// The program's own, so that what is measured of a store in this process is what it costs there.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 /// Everything there is to measure. Each runs in a process of its own, so that memory is its own.
 const BENCHES: &[(&str, fn(), &str)] = &[
     ("store-increments", store::increments::run, "hash increments in batches, synced, beside piped Redis"),

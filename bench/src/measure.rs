@@ -4,7 +4,10 @@ use std::time::{Duration, Instant};
 
 /// Runs something a few times and keeps the median, because the machine is shared and the first time is cold.
 pub fn median_of(times: usize, mut run: impl FnMut() -> Duration) -> Duration {
-    let mut measured: Vec<Duration> = (0..times).map(|_| run()).collect();
+    median((0..times).map(|_| run()).collect())
+}
+
+pub fn median(mut measured: Vec<Duration>) -> Duration {
     measured.sort();
     measured[measured.len() / 2]
 }

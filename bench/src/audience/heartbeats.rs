@@ -16,13 +16,13 @@ const ROUNDS: u32 = 5;
 const HEARTBEATS: usize = (VIEWERS * ROUNDS) as usize;
 /// Heartbeats a request.
 const REQUEST: usize = 20_000;
-const CLIENTS: usize = 2;
+const CLIENTS: usize = 3;
 
 pub fn run() {
     let start_ms = now_ms() - u64::from(ROUNDS) * 30_000;
     let (ours, our_bytes) = tickmark(start_ms);
     let (theirs, their_bytes) = seed(start_ms);
-    line("tickmark, NDJSON over HTTP, two clients, synced", HEARTBEATS, ours);
+    line("tickmark, NDJSON over HTTP, three clients, synced", HEARTBEATS, ours);
     line("the seed's commands, piped, no persistence", HEARTBEATS, theirs);
     println!("  {:52} {:>12.1} times", "tickmark to that", rate(HEARTBEATS, ours) / rate(HEARTBEATS, theirs));
     println!("  {:52} {:>12} MiB", "tickmark, resident", our_bytes >> 20);
@@ -51,7 +51,7 @@ fn heartbeats(start_ms: u64) -> impl Iterator<Item = Heartbeat> {
 
 fn tickmark(start_ms: u64) -> (Duration, usize) {
     let directory = crate::store::directory();
-    let program = Program::serve(&directory.path().join("store"), &["--memory", "96MiB"]);
+    let program = Program::serve(&directory.path().join("store"), &[]);
     let mut bodies = vec![String::new(); HEARTBEATS.div_ceil(REQUEST)];
     for (number, beat) in heartbeats(start_ms).enumerate() {
         beat.line(&mut bodies[number / REQUEST]);

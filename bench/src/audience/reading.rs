@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Heartbeat, SESSIONS, now_ms};
-use crate::measure::{median_of, timed};
+use crate::measure::{median, timed};
 use crate::program::Program;
 use crate::series::post;
 
@@ -16,8 +16,15 @@ pub fn run() {
     for (event, viewers) in [("small", 1_000), ("large", 1_000_000)] {
         fill(&program, event, viewers);
     }
+    let agent = ureq::agent();
     for path in ["viewers/active", "statistics/live", "viewers/attended", "viewers/peak"] {
-        let [small, large] = ["small", "large"].map(|event| ask(&program.url(&format!("/v1/audience/{event}/{path}"))));
+        let urls = ["small", "large"].map(|event| program.url(&format!("/v1/audience/{event}/{path}")));
+        // In turns, so that both are asked at the same moments of the machine.
+        let mut took = [Vec::new(), Vec::new()];
+        for _ in 0..ASKED {
+            took.iter_mut().zip(&urls).for_each(|(took, url)| took.push(ask(&agent, url)));
+        }
+        let [small, large] = took.map(median);
         println!("  {:52} {small:>12.1?} at 1,000, {large:.1?} at 1,000,000", path);
     }
     program.stop();
@@ -36,9 +43,6 @@ fn fill(program: &Program, event: &str, viewers: u32) {
     }
 }
 
-fn ask(url: &str) -> Duration {
-    let agent = ureq::agent();
-    let once = || timed(|| agent.get(url).call().expect("an answer").body_mut().read_to_string().expect("text")).0;
-    once();
-    median_of(ASKED, once)
+fn ask(agent: &ureq::Agent, url: &str) -> Duration {
+    timed(|| agent.get(url).call().expect("an answer").body_mut().read_to_string().expect("text")).0
 }
