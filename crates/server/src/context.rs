@@ -30,7 +30,7 @@ struct Shared {
     series: Arc<Catalog>,
     audience: Arc<Audience>,
     upkeep: Arc<Upkeep>,
-    requests: Semaphore,
+    requests: Arc<Semaphore>,
 }
 
 impl Context {
@@ -43,7 +43,7 @@ impl Context {
             audience: Arc::new(Audience::new(Arc::clone(&store))),
             upkeep: Arc::new(Upkeep::new(Arc::clone(&store))),
             access,
-            requests: Semaphore::new(settings.bounds.requests_max.min(Semaphore::MAX_PERMITS)),
+            requests: Arc::new(Semaphore::new(settings.bounds.requests_max.min(Semaphore::MAX_PERMITS))),
             store,
             settings,
         };
@@ -92,7 +92,7 @@ impl Context {
     }
 
     /// One permit a request under way.
-    pub(crate) fn requests(&self) -> &Semaphore {
+    pub(crate) fn requests(&self) -> &Arc<Semaphore> {
         &self.shared.requests
     }
 }

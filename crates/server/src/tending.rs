@@ -17,7 +17,9 @@ use crate::context::Context;
 const BETWEEN_ROUNDS: Duration = Duration::from_secs(1);
 /// Events looked after in one round; where there are more they take turns.
 const EVENTS_A_ROUND: usize = 500;
-const BETWEEN_PURGES: Duration = Duration::from_mins(10);
+const BETWEEN_PURGES: Duration = Duration::from_hours(1);
+/// How long an event that nobody watches is kept up to date after someone wrote to it or asked about it.
+const IDLE_MS: i64 = 300_000;
 /// Between two batches of a purge, so that it never takes more than a small part of the store.
 const PURGE_PAUSE: Duration = Duration::from_millis(50);
 const PAGE: u32 = 1_000;
@@ -42,7 +44,7 @@ async fn keep_up(context: &Context) {
             match context.audience().settle(account, &event, now_ms).await {
                 Ok(Settled::ForNow) => {}
                 Ok(Settled::UntilTheNextHeartbeat) | Err(Error::Audience(AudienceError::UnknownEvent { .. })) => {
-                    context.audience().leave(account, &event, now_ms);
+                    context.audience().leave(account, &event, now_ms - IDLE_MS);
                 }
                 Err(error) => tracing::warn!(%error, "an audience could not be brought up to date; trying again"),
             }
@@ -71,8 +73,8 @@ async fn purge(context: &Context, retention_ms: i64) -> Result<()> {
         loop {
             let page = context.audience().list(account, after.as_deref(), PAGE).await?;
             for event in page.names.iter().filter_map(|name| AudienceName::parse(name).ok()) {
+                let now_ms = clock::now_ms().cast_signed();
                 loop {
-                    let now_ms = clock::now_ms().cast_signed();
                     let purged = context.audience().purge(account, &event, now_ms - retention_ms, now_ms).await?;
                     metrics::counter!("tickmark_heartbeats_purged_total").increment(purged);
                     if purged == 0 {

@@ -19,8 +19,8 @@ use super::sightings::Sightings;
 use super::viewer::Viewer;
 use crate::Result;
 
-/// Up to so many viewing sessions, the median is always of now.
-const FRESH_SESSIONS_MAX: u64 = 20_000;
+/// Up to so many viewing sessions, or viewers to look through, the median is always of now.
+const FRESH_MAX: u64 = 20_000;
 /// Above that it is at most so old.
 const REUSED_MS: i64 = 10_000;
 /// Medians remembered. When there are more, all are forgotten.
@@ -51,9 +51,8 @@ impl Audience {
         let old = self.medians.remembered.lock().unwrap_or_else(PoisonError::into_inner).get(&name).copied();
         if let Some(old) = old {
             let totals = |viewing: &Viewing| (viewing.viewing_sessions, viewing.duration_ms);
-            let is_large = viewing.viewing_sessions > FRESH_SESSIONS_MAX;
             let is_recent = (0..REUSED_MS).contains(&(now_ms - old.at_ms));
-            if totals(&old.of) == totals(viewing) || (is_large && is_recent) {
+            if totals(&old.of) == totals(viewing) || (is_recent && self.is_large(account, known, viewing).await?) {
                 return Ok(old.of.median_ms);
             }
         }
@@ -65,6 +64,14 @@ impl Audience {
         }
         remembered.insert(name, Remembered { at_ms: now_ms, of: Viewing { median_ms, ..*viewing } });
         Ok(median_ms)
+    }
+
+    /// Whether there is much to look at.
+    async fn is_large(&self, account: Account, known: &Known, viewing: &Viewing) -> Result<bool> {
+        let of_scope = viewing.viewing_sessions;
+        // Where nothing says who was in a session, everyone in the event is looked at.
+        let records = Query::HashLen { key: known.keys.statistics() };
+        Ok(of_scope > FRESH_MAX || (!known.is_shared && self.one(account, records).await?.count()? > FRESH_MAX))
     }
 
     /// Every viewing session's duration, and how many have it.

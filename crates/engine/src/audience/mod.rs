@@ -9,7 +9,7 @@
 //! - the five-minute records are sums of stretches that cover their time, so late heartbeats correct them;
 //! - the peak is looked for only where something was added, and only where it could be exceeded (`peak.rs`).
 //!
-//! What a viewer's heartbeat rests on is guarded by when they were last seen, so writers of different viewers never meet.
+//! What a viewer's heartbeat rests on is their record, which is guarded, so writers of different viewers never meet.
 
 mod error;
 mod joins;

@@ -3,8 +3,8 @@
 //! Adding heartbeats only ever adds time in which someone is active, so no instant's number falls, and the peak can only be
 //! exceeded where something was added. Writers note those stretches of five minutes. How many are active at the first
 //! instant of a stretch is in its record; from there on the number rises where viewing sessions begin, which is counted by
-//! second and millisecond (`joins.rs`), and falls where they stop making their viewer active, which is a rank in a sorted
-//! set. So a stretch is looked into only if those active at its start and those who joined in it would together exceed what is
+//! second and millisecond (`joins.rs`), and falls where they stop making their viewer active, which are counted by rank or in
+//! memory. So a stretch is looked into only if those active at its start and those who joined in it would together exceed what is
 //! known; else it is left out. It is halved until a second is left, and of that each instant at which somebody joined is
 //! looked at.
 
@@ -16,6 +16,8 @@ use super::joins::{Joins, SECONDS};
 use super::registry::{Audience, Known, next};
 use super::statistics::RECORD_MS;
 use super::sums::VIEWERS;
+use super::times::Times;
+use super::turn::Held;
 use super::{AudienceName, Peak, Scope};
 use crate::Result;
 
@@ -56,7 +58,8 @@ impl Audience {
         let keys = self.scope_keys(scope, super::keys::Stem::Seed);
         let (known, replies) = self.known_with(account, scope, kept_queries(&keys)).await?;
         let mut kept = Kept::read(replies)?;
-        let mut peak = self.found(account, &scope.event, &known, &kept).await?;
+        let search = Search { audience: self, account, event: &scope.event, known: &known, alone: None };
+        let mut peak = search.run(&kept).await?;
         for _ in 0..ATTEMPTS {
             if kept.unsettled.is_empty() {
                 break;
@@ -67,7 +70,7 @@ impl Audience {
                 break;
             }
             kept = since;
-            peak = self.found(account, &scope.event, &known, &kept).await?;
+            peak = search.run(&kept).await?;
         }
         Ok(peak)
     }
@@ -79,17 +82,21 @@ impl Audience {
             return Ok(());
         }
         let held = self.held(account, event);
-        let mut _alone = None;
+        let mut search = Search { audience: self, account, event, known, alone: None };
+        let (mut _alone, mut guards) = (None, Vec::new());
         if !known.is_shared {
-            // What is kept rests on all that was written, and who wrote says so before their turn ends.
             _alone = Some(held.lock.write().await);
             self.refresh(account, event, &held).await?;
+            search.alone = Some(&held);
+            let batches = held.times().as_ref().and_then(Times::batches);
+            guards.extend(batches.map(|batches| self.batches_guard(event, batches)));
             kept = Kept::read(self.store.read(account, kept_queries(&known.keys)).await?)?;
         }
-        let peak = self.found(account, event, known, &kept).await?;
+        let peak = search.run(&kept).await?;
         let (totals, unsettled) = (known.keys.totals(), known.keys.unsettled());
         let total = |field: &str, is| Guard::Field { key: totals.clone(), field: Atom::from(field), is };
-        let mut batch = Batch::new().guard(total(PEAK, kept.record)).guard(total(FORGOTTEN, kept.forgotten_before));
+        guards.extend([total(PEAK, kept.record), total(FORGOTTEN, kept.forgotten_before)]);
+        let mut batch = Batch { guards, ops: Vec::new() };
         let fields = vec![
             (Atom::from(PEAK), Atom::from(i64::try_from(peak.viewers).unwrap_or(i64::MAX))),
             (Atom::from(PEAK_AT), Atom::from(peak.at_ms.unwrap_or(0))),
@@ -106,8 +113,21 @@ impl Audience {
             Err(error) => Err(error.into()),
         }
     }
+}
 
-    async fn found(&self, account: Account, event: &AudienceName, known: &Known, kept: &Kept) -> Result<Peak> {
+/// Looking for the peak of a scope.
+struct Search<'a> {
+    audience: &'a Audience,
+    account: Account,
+    event: &'a AudienceName,
+    known: &'a Known,
+    /// Where nobody else writes to the event while it looks.
+    alone: Option<&'a Held>,
+}
+
+impl Search<'_> {
+    async fn run(&self, kept: &Kept) -> Result<Peak> {
+        let (account, known) = (self.account, self.known);
         let mut peak = kept.peak;
         // Of stretches that someone who is forgotten may have been active in, only the first instant is known.
         let forgotten_before = kept.forgotten_before.as_ref().and_then(Atom::as_int);
@@ -119,7 +139,7 @@ impl Audience {
                 let active = Query::HashGet { key: known.keys.record(stretch * RECORD_MS), field: Atom::from(VIEWERS) };
                 [active, Joins::query(&known.keys, *stretch)]
             });
-            let mut replies = self.store.read(account, queries.collect()).await?.into_iter();
+            let mut replies = self.audience.store.read(account, queries.collect()).await?.into_iter();
             for stretch in page {
                 let active = next(&mut replies)?.value()?.and_then(|active| active.as_int()).unwrap_or(0);
                 let joins = Joins::read(*stretch, next(&mut replies)?)?;
@@ -134,7 +154,7 @@ impl Audience {
             let span =
                 Span { joins, from: 0, to: SECONDS, before: *active, starts: joins.within(0, SECONDS), stops: 0 };
             if span.may_exceed(&peak) {
-                let stops = self.stops(account, event, known, span.first_ms(), [span.end_ms()]).await?;
+                let stops = self.stops(span.first_ms(), [span.end_ms()]).await?;
                 spans.push(Span { stops: stops[0], ..span });
             }
         }
@@ -145,23 +165,17 @@ impl Audience {
                 continue;
             }
             if span.to - span.from == 1 {
-                self.look(account, event, known, &span, &mut peak).await?;
+                self.look(&span, &mut peak).await?;
             } else {
-                spans.extend(self.halved(account, event, known, span).await?);
+                spans.extend(self.halved(span).await?);
             }
         }
         Ok(peak)
     }
 
-    async fn halved<'a>(
-        &self,
-        account: Account,
-        event: &AudienceName,
-        known: &Known,
-        span: Span<'a>,
-    ) -> Result<[Span<'a>; 2]> {
+    async fn halved<'a>(&self, span: Span<'a>) -> Result<[Span<'a>; 2]> {
         let middle = usize::midpoint(span.from, span.to);
-        let stops = self.stops(account, event, known, span.first_ms(), [span.joins.at_ms(middle)]).await?[0];
+        let stops = self.stops(span.first_ms(), [span.joins.at_ms(middle)]).await?[0];
         let starts = span.joins.within(span.from, middle);
         let first = Span { to: middle, starts, stops, ..span };
         let second = Span {
@@ -175,18 +189,11 @@ impl Audience {
     }
 
     /// Goes through the instants of a second.
-    async fn look(
-        &self,
-        account: Account,
-        event: &AudienceName,
-        known: &Known,
-        span: &Span<'_>,
-        peak: &mut Peak,
-    ) -> Result<()> {
-        let query = span.joins.query_second(&known.keys, span.from);
-        let joined = span.joins.read_second(span.from, self.one(account, query).await?)?;
+    async fn look(&self, span: &Span<'_>, peak: &mut Peak) -> Result<()> {
+        let query = span.joins.query_second(&self.known.keys, span.from);
+        let joined = span.joins.read_second(span.from, self.audience.one(self.account, query).await?)?;
         let stops = joined.iter().map(|(at_ms, _)| at_ms + 1);
-        let stops = self.stops(account, event, known, span.first_ms(), stops).await?;
+        let stops = self.stops(span.first_ms(), stops).await?;
         let mut active = span.before;
         for ((at_ms, starts), stops) in joined.into_iter().zip(stops) {
             active += starts;
@@ -197,22 +204,24 @@ impl Audience {
 
     /// How many viewing sessions stop making their viewer active from one instant to before each of others. One that ends at
     /// e makes active through e + threshold, so it stops at the instant after.
-    async fn stops(
-        &self,
-        account: Account,
-        event: &AudienceName,
-        known: &Known,
-        from_ms: i64,
-        to_ms: impl IntoIterator<Item = i64>,
-    ) -> Result<Vec<i64>> {
+    async fn stops(&self, from_ms: i64, to_ms: impl IntoIterator<Item = i64>) -> Result<Vec<i64>> {
+        let known = self.known;
         let ended = |at_ms: i64| at_ms - known.threshold_ms - 1;
         let ranges: Vec<Range<i64>> = to_ms.into_iter().map(|to_ms| ended(from_ms)..ended(to_ms)).collect();
         let before = ranges.iter().map(|range| {
             let range = ScoreRange { from: Bound::Included(range.start as f64), to: Bound::Excluded(range.end as f64) };
             Query::SortedCount { key: known.keys.ended(), range }
         });
-        let latest = self.seen_in(account, event, known, &ranges).await?;
-        let before = self.store.read(account, before.collect()).await?;
+        let before = self.audience.store.read(self.account, before.collect()).await?;
+        let latest: Vec<u64> = match self.alone {
+            // None where the event was deleted meanwhile.
+            Some(held) => {
+                let times = held.times();
+                let count = |range| times.as_ref().map_or(0, |times| times.count(known.number, range));
+                ranges.iter().map(count).collect()
+            }
+            None => self.audience.seen_in(self.account, self.event, known, &ranges).await?,
+        };
         let sum = |(latest, before): (u64, Reply)| Ok(i64::try_from(latest + before.count()?).unwrap_or(i64::MAX));
         latest.into_iter().zip(before).map(sum).collect()
     }

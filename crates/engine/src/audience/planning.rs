@@ -6,10 +6,11 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
-use tickmark_store::{Account, Atom, Batch, Guard, Op, Placement, Presence, Query};
+use tickmark_store::{Account, Atom, Batch, Guard, Number, Op, Placement, Presence, Query};
 
 use super::keys::{self, EventKeys, ScopeKeys, Stem};
 use super::label::Labels;
+use super::purge::{LATE, LATE_MS};
 use super::record::Person;
 use super::registry::{Audience, Claim, LAST_SESSION, SESSIONS_MAX, next, read_claim, write_claim};
 use super::roll::{Attendance, Roll};
@@ -18,6 +19,9 @@ use super::times::Moved;
 use super::writing::{ScopeWriting, Strangers, Writing};
 use super::{AudienceError, AudienceName, Scope};
 use crate::Result;
+
+/// Viewers that are worked on before others have a turn on the same thread.
+const AT_A_STRETCH: usize = 5_000;
 
 /// What keeps a request.
 #[derive(Debug)]
@@ -77,12 +81,19 @@ impl Audience {
             were: Vec::new(),
         };
         let strangers = self.strangers(account, &targets, &attendance, &records).await?;
-        for ((user, sights), record) in attendance.viewers().zip(records) {
+        for (number, ((user, sights), record)) in attendance.viewers().zip(records).enumerate() {
+            if number % AT_A_STRETCH == AT_A_STRETCH - 1 {
+                tokio::task::yield_now().await;
+            }
             writing.viewer(user, sights, record, &strangers)?;
         }
         let moved = writing.finish(&mut batch)?;
         if !moved.is_empty() {
             batch.ops.push(self.one_more_batch(event));
+        }
+        if moved.reaches_before(roll.now_ms() - LATE_MS) {
+            let fields = vec![(Atom::from(LATE), Number::Int(1))];
+            batch.ops.push(Op::HashIncrement { key: targets[0].keys.totals(), fields });
         }
         Ok(Planned { tag: Self::tag(event), batch, moved })
     }

@@ -10,14 +10,15 @@ use std::ops::Bound;
 
 use tickmark_store::{Account, Atom, Batch, Error as StoreError, Guard, Key, Number, Op, Order, Query, ScoreRange};
 
+use super::keys::EventKeys;
 use super::label::Labels;
 use super::peak::FORGOTTEN;
 use super::record::Person;
-use super::registry::{Audience, Known, next};
+use super::registry::{Audience, Known};
 use super::sightings::Sightings;
 use super::statistics::RECORD_MS;
 use super::times::{Moved, Moves};
-use super::writing::{stretch_member, whole_ms};
+use super::writing::stretch_member;
 use super::{AudienceName, Stretch};
 use crate::Result;
 
@@ -25,9 +26,13 @@ use crate::Result;
 const STEP: u64 = 1_000;
 /// Records looked at together.
 const PAGE: u32 = 5_000;
-/// The field of an event's totals that says when the one who was not seen for longest was last seen, as of the last purge that
-/// looked at everyone.
+/// Fields of an event's totals: before when nobody was last seen, as of the last purge that looked at everyone; how many batches
+/// had somebody who was seen long ago, now and when that purge began.
 const OLDEST: &str = "oldest";
+pub(super) const LATE: &str = "late";
+const LATE_AT_OLDEST: &str = "late_at_oldest";
+/// Who is seen longer ago than that is not covered by what the last purge found.
+pub(super) const LATE_MS: i64 = 3_600_000;
 
 impl Audience {
     /// Forgets some of what is older than a time. Returns how many viewers and viewing sessions; none when nothing is left.
@@ -39,7 +44,7 @@ impl Audience {
         let before_ms = before_ms.min(now_ms - threshold_ms);
         let mut purged = 0;
         if !self.store.is_shared() {
-            purged += self.purge_records(account, event, &scopes, before_ms).await?;
+            purged += self.purge_records(account, event, &scopes, before_ms, now_ms).await?;
         }
         for known in &scopes {
             if known.is_shared {
@@ -60,7 +65,7 @@ impl Audience {
         }
         let users: Vec<Atom> = gone.iter().map(|(user, _)| user.clone()).collect();
         let locations = self.one(account, Query::SetAll { key: keys.locations() }).await?.members()?;
-        let mut forgetting = self.forgetting(account, known, &users).await?;
+        let mut forgetting = self.forgetting(account, known, &users, i64::MAX).await?;
         forgetting.guards.extend(gone.iter().map(|sighting| sightings.guard(sighting)));
         let mut batch = self.forget(account, known, &mut forgetting, before_ms).await?;
         batch.ops.push(sightings.removal(users.clone()));
@@ -80,12 +85,14 @@ impl Audience {
         event: &AudienceName,
         scopes: &[Known],
         before_ms: i64,
+        now_ms: i64,
     ) -> Result<u64> {
         let Some(whole) = scopes.first() else { return Ok(0) };
-        if self.oldest_ms(account, whole).await? >= before_ms {
+        let OldestSeen { at_ms, late } = self.oldest_seen(account, whole).await?;
+        if at_ms.is_some_and(|at_ms| at_ms >= before_ms) {
             return Ok(0);
         }
-        let (mut purged, mut oldest_ms) = (0, i64::MAX);
+        let (mut purged, mut oldest_ms) = (0, now_ms - LATE_MS);
         let (mut labels, mut cursor) = (Labels::default(), None);
         loop {
             let (records, next) = self.page(account, whole.keys.statistics(), cursor, PAGE).await?;
@@ -112,8 +119,15 @@ impl Audience {
                 break;
             }
         }
-        let fields = vec![(Atom::from(OLDEST), Atom::from(oldest_ms))];
-        self.store.commit(account, Batch::new().op(Op::HashSet { key: whole.keys.totals(), fields })).await?;
+        let mut fields = vec![(Atom::from(OLDEST), Atom::from(oldest_ms))];
+        fields.extend(late.map(|late| (Atom::from(LATE_AT_OLDEST), late)));
+        let batch = Batch::new().guard(self.still_there(event, whole));
+        unless_back(
+            self.store
+                .commit(account, batch.op(Op::HashSet { key: whole.keys.totals(), fields }))
+                .await
+                .map_err(Into::into),
+        )?;
         Ok(purged)
     }
 
@@ -128,33 +142,35 @@ impl Audience {
         let held = self.held(account, event);
         let _beside_others = held.lock.read().await;
         let edition = held.edition();
-        let mut forgetting = self.forgetting(account, known, users).await?;
+        let mut forgetting = self.forgetting(account, known, users, before_ms).await?;
         let mut batch = self.forget(account, known, &mut forgetting, before_ms).await?;
+        batch.guards.push(self.still_there(event, known));
         batch.ops.push(self.one_more_batch(event));
         self.store.commit(account, batch).await?;
         held.follow(edition, Moved { scopes: vec![(known.number, forgetting.moves)], labels: forgetting.labels });
         Ok(())
     }
 
-    /// Nobody was last seen before then, as far as can be told without looking at everyone.
-    async fn oldest_ms(&self, account: Account, whole: &Known) -> Result<i64> {
-        let (range, order) = (ScoreRange::ALL, Order::Ascending);
-        let queries = vec![
-            Query::HashGet { key: whole.keys.totals(), field: Atom::from(OLDEST) },
-            Query::SortedRange { key: whole.keys.stretches(), range, order, offset: 0, limit: 1 },
-        ];
-        let mut replies = self.store.read(account, queries).await?.into_iter();
-        let of_last_purge = next(&mut replies)?.value()?.and_then(|oldest| oldest.as_int());
-        let began = next(&mut replies)?.scored()?.first().map(|(_, stretch)| whole_ms(*stretch) * RECORD_MS);
-        Ok(of_last_purge.into_iter().chain(began).min().unwrap_or(i64::MAX))
+    async fn oldest_seen(&self, account: Account, whole: &Known) -> Result<OldestSeen> {
+        let fields = [OLDEST, LATE, LATE_AT_OLDEST].map(Atom::from).to_vec();
+        let mut values = self.one(account, Query::HashGetMany { key: whole.keys.totals(), fields }).await?.values()?;
+        let (late_then, late, at) = (values.pop().flatten(), values.pop().flatten(), values.pop().flatten());
+        let at_ms = at.filter(|_| late == late_then).and_then(|at| at.as_int());
+        Ok(OldestSeen { at_ms, late })
     }
 
-    /// All that is known of some viewers of a scope.
-    async fn forgetting(&self, account: Account, known: &Known, users: &[Atom]) -> Result<Forgetting> {
+    /// That the event was not deleted meanwhile.
+    fn still_there(&self, event: &AudienceName, known: &Known) -> Guard {
+        let key = EventKeys::of(self.placement(), event).event();
+        Guard::Value { key, is: Some(Atom::from(known.threshold_ms)) }
+    }
+
+    /// All that is known of some viewers of a scope, unless they were seen again.
+    async fn forgetting(&self, account: Account, known: &Known, users: &[Atom], before_ms: i64) -> Result<Forgetting> {
         let query = Query::HashGetMany { key: known.keys.statistics(), fields: users.to_vec() };
         let mut forgetting = Forgetting::default();
         for (user, record) in users.iter().zip(self.one(account, query).await?.values()?) {
-            forgetting.viewer(known.number, user, record);
+            forgetting.viewer(known.number, user, record, before_ms);
         }
         Ok(forgetting)
     }
@@ -246,6 +262,12 @@ impl Audience {
     }
 }
 
+/// Before when nobody was last seen; none where nobody knows.
+struct OldestSeen {
+    at_ms: Option<i64>,
+    late: Option<Atom>,
+}
+
 /// None where somebody came back meanwhile; the next time will do.
 fn unless_back<T>(step: Result<T>) -> Result<Option<T>> {
     match step {
@@ -271,11 +293,14 @@ struct Forgetting {
 }
 
 impl Forgetting {
-    /// A viewer of a scope, who stays in others.
-    fn viewer(&mut self, scope: u32, user: &Atom, record: Option<Atom>) {
+    /// A viewer of a scope, who stays in others, if they were last seen before a time.
+    fn viewer(&mut self, scope: u32, user: &Atom, record: Option<Atom>, before_ms: i64) {
         let person = record.as_ref().and_then(|record| Person::read(record, &mut self.labels));
         self.were.push((user.clone(), record));
         let Some(mut person) = person else { return };
+        if person.get(scope).is_some_and(|viewer| viewer.last_ms() >= before_ms) {
+            return;
+        }
         if let Some(viewer) = person.forget(scope) {
             self.moves.from.push((viewer.last_ms(), viewer.label));
             viewer.before.iter().for_each(|stretch| self.stretch(user, *stretch));

@@ -42,6 +42,7 @@ impl Audience {
         if within_ms == known.threshold_ms {
             return self.active(account, scope, now_ms).await;
         }
+        self.touch(account, &scope.event, now_ms);
         let range = now_ms - within_ms..now_ms + 1;
         let seen = self.seen_in(account, &scope.event, &known, std::slice::from_ref(&range)).await?;
         Ok(seen.iter().sum())

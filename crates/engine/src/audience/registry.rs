@@ -18,7 +18,8 @@ pub const THRESHOLD_SECONDS_MAX: u64 = 3_600;
 pub const SESSIONS_MAX: usize = 10_000;
 /// Locations of one event.
 pub const LOCATIONS_MAX: usize = 100;
-/// Events whose writers this process keeps in order, and whose time it moves on. The longest unused is forgotten first.
+/// Events whose writers this process keeps in order, and whose time it moves on. The longest unused is let go of first, with what
+/// is in memory of when its viewers were last seen.
 const HELD_MAX: usize = 10_000;
 
 /// The audiences in a store.
@@ -92,7 +93,8 @@ impl Audience {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let name = (account, event.clone());
         if !held.contains_key(&name) && held.len() >= HELD_MAX {
-            let oldest = held.iter().min_by_key(|(_, held)| held.used_ms).map(|(name, _)| name.clone());
+            let idle = held.iter().filter(|(_, held)| !held.is_in_hand());
+            let oldest = idle.min_by_key(|(_, held)| held.used_ms).map(|(name, _)| name.clone());
             oldest.and_then(|oldest| held.remove(&oldest));
         }
         then(held.entry(name).or_default())
@@ -108,7 +110,7 @@ impl Audience {
     pub fn leave(&self, account: Account, event: &AudienceName, since_ms: i64) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let name = (account, event.clone());
-        if held.get(&name).is_some_and(|held| held.used_ms < Some(since_ms) && Arc::strong_count(&held.lock) == 1) {
+        if held.get(&name).is_some_and(|held| held.used_ms < Some(since_ms) && !held.is_in_hand()) {
             held.remove(&name);
         }
     }

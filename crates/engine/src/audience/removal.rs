@@ -39,7 +39,6 @@ impl Audience {
         if self.one(account, Query::Get { key: keys.gone() }).await?.value()?.is_none() {
             return Ok(());
         }
-        *self.held(account, event).times() = None;
         let sessions = self.claims(account, event).await?;
         let whole = Scope { event: event.clone(), session: None };
         self.remove_scope(account, &keys, &self.scope_keys(&whole, Stem::Seed)).await?;
@@ -55,7 +54,9 @@ impl Audience {
         if self.placement() == Placement::ByTag {
             self.store.commit(account, Batch::new().op(unlist(Placement::ByTag, event))).await?;
         }
-        self.remove(account, &keys, last).await
+        self.remove(account, &keys, last).await?;
+        *self.held(account, event).times() = None;
+        Ok(())
     }
 
     async fn remove_scope(&self, account: Account, event: &EventKeys, keys: &ScopeKeys) -> Result<()> {

@@ -39,7 +39,7 @@ impl Audience {
         self.with_times(account, event, count).await
     }
 
-    /// Asks the times of an event.
+    /// Asks the times of an event. Not for who is alone in it already.
     pub(super) async fn with_times<T>(
         &self,
         account: Account,
@@ -48,19 +48,14 @@ impl Audience {
     ) -> Result<T> {
         let held = self.held(account, event);
         let batches = self.batches(account, event).await?;
-        let is_fresh = held.times().as_ref().map(|times| times.is_fresh(batches));
-        if is_fresh != Some(true) {
-            match held.lock.try_write() {
-                Ok(_alone) => self.refresh(account, event, &held).await?,
-                // Someone is writing. What they have not said yet is as if they had not written it yet.
-                Err(_) if is_fresh.is_some() => {}
-                Err(_) => {
-                    let _alone = held.lock.write().await;
-                    self.refresh(account, event, &held).await?;
-                }
-            }
+        if let Some(times) = held.times().as_ref().filter(|times| times.is_fresh(batches)) {
+            return Ok(ask(times));
         }
-        Ok(ask(held.times().get_or_insert_default()))
+        // Somebody has written and is about to say so, or went away and never will.
+        let _alone = held.lock.write().await;
+        self.refresh(account, event, &held).await?;
+        // None where the event was deleted meanwhile.
+        Ok(ask(held.times().as_ref().unwrap_or(&Times::default())))
     }
 
     /// Makes sure that the times have every batch there is. To be called alone.
@@ -70,6 +65,8 @@ impl Audience {
             if held.times().as_ref().is_some_and(|times| times.is_fresh(batches)) {
                 return Ok(());
             }
+            // In use from now on, so that it is let go of once nobody watches any more.
+            self.touch(account, event, i64::MIN);
             let times = self.read_times(account, event, batches).await?;
             *held.times() = Some(times);
         }

@@ -18,8 +18,8 @@ use crate::Result;
 
 /// Between records.
 pub const RECORD_MS: i64 = 300_000;
-/// Viewers who left since the counts were moved on that a reader leaves out itself; where there are more it moves the
-/// counts on first.
+/// Viewers who left since the counts were moved on that a reader leaves out one by one; where there are more it moves the counts on
+/// first.
 const LEFT_MAX: u64 = 2_000;
 /// Viewers whose clocks are ahead that are looked at one by one.
 const AHEAD_MAX: u64 = 100_000;
@@ -56,12 +56,12 @@ impl Correction {
 impl Audience {
     /// How many are active at a time.
     pub async fn active(&self, account: Account, scope: &Scope, now_ms: i64) -> Result<u64> {
-        self.touch(account, &scope.event, now_ms);
         let fields = [COUNTED_AT, VIEWERS].map(Atom::from);
         let live = self.scope_keys(scope, super::keys::Stem::Seed).live();
         let query = Query::HashGetMany { key: live, fields: fields.to_vec() };
         loop {
             let (known, replies) = self.known_with(account, scope, vec![query.clone()]).await?;
+            self.touch(account, &scope.event, now_ms);
             let values = next(&mut replies.into_iter())?.values()?;
             let number = |index: usize| values.get(index)?.as_ref()?.as_int();
             let (Some(counted_at_ms), Some(viewers @ 1..)) = (number(0), number(1)) else { return Ok(0) };
@@ -74,10 +74,10 @@ impl Audience {
 
     /// Who is active at a time, by group and country.
     pub async fn live(&self, account: Account, scope: &Scope, now_ms: i64) -> Result<Statistics> {
-        self.touch(account, &scope.event, now_ms);
         let live = self.scope_keys(scope, super::keys::Stem::Seed).live();
         loop {
             let (known, replies) = self.known_with(account, scope, vec![Query::HashAll { key: live.clone() }]).await?;
+            self.touch(account, &scope.event, now_ms);
             let mut fields = numbers(next(&mut replies.into_iter())?.fields()?);
             let (Some(counted_at_ms), Some(1..)) = (fields.remove(COUNTED_AT), fields.get(VIEWERS)) else {
                 return Ok(Statistics { at_ms: now_ms, ..Statistics::default() });

@@ -117,13 +117,16 @@ impl Audience {
         self.refresh(account, event, held).await?;
         let range = known.expired(counted_at_ms, now_ms);
         let mut gone = Gone::until(now_ms);
-        if let Some(times) = &*held.times() {
-            for (label, viewers) in times.by_label(known.number, &range) {
-                gone.is_nobody = false;
-                gone.count.add(gone.labels.number(label), -viewers);
-            }
-            gone.guards.extend(times.batches().map(|batches| self.batches_guard(event, batches)));
+        let times = held.times();
+        // None where the event was deleted meanwhile.
+        let Some((times, batches)) = times.as_ref().and_then(|times| Some((times, times.batches()?))) else {
+            return Ok(gone);
+        };
+        for (label, viewers) in times.by_label(known.number, &range) {
+            gone.is_nobody = false;
+            gone.count.add(gone.labels.number(label), -viewers);
         }
+        gone.guards.push(self.batches_guard(event, batches));
         Ok(gone)
     }
 

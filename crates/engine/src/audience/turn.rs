@@ -21,6 +21,11 @@ impl Held {
         self.times.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether somebody is using it at this moment.
+    pub(super) fn is_in_hand(&self) -> bool {
+        Arc::strong_count(&self.lock) > 1
+    }
+
     /// To be asked before a write is planned, and told with it when it is done.
     pub(super) fn edition(&self) -> Option<i64> {
         self.times().as_ref().map(Times::edition)

@@ -6,4 +6,4 @@ mod pressure;
 
 pub(crate) use headers::cors;
 pub(crate) use observe::observe;
-pub(crate) use pressure::under_pressure;
+pub(crate) use pressure::{UnderWay, under_pressure};

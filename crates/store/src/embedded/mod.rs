@@ -38,11 +38,16 @@ use channels::Channels;
 use committer::{Commit, Request};
 pub use options::{Clock, Durability, MEMORY_BYTES_DEFAULT, MEMORY_BYTES_MIN, Options};
 use poison::Poison;
-use records::Records;
+use records::{Records, is_would_block};
 use state::State;
 
 /// Bytes in commits that wait to be written; who comes when it is full waits for a place.
 const QUEUE_BYTES_MAX: usize = 512 * 1_024 * 1_024;
+/// Elements of a large collection that are looked for on an async thread.
+const BRIEF_MAX: usize = 64;
+/// How often a reader lets others go first before it waits for a writer on a thread of its own: most writes take less time than
+/// going to another thread and back.
+const PATIENCE: usize = 4;
 
 pub struct EmbeddedStore {
     /// None once closed: then nothing holds on to the directory.
@@ -134,8 +139,12 @@ impl Store for EmbeddedStore {
     async fn read(&self, account: Account, queries: Vec<Query>) -> Result<Vec<Reply>> {
         check_queries(&queries)?;
         let shared = self.shared()?;
-        if let Some(replies) = shared.read_if_resident(account, &queries) {
-            return replies;
+        for _ in 0..PATIENCE {
+            match shared.read_at_once(account, &queries) {
+                AtOnce::Read(replies) => return replies,
+                AtOnce::Busy => tokio::task::yield_now().await,
+                AtOnce::Blocks => break,
+            }
         }
         blocking(move || shared.read(account, &queries)).await
     }
@@ -173,20 +182,34 @@ impl Store for EmbeddedStore {
     }
 }
 
+/// What comes of reading without waiting.
+enum AtOnce {
+    Read(Result<Vec<Reply>>),
+    /// Someone is writing.
+    Busy,
+    /// Something is on disk, or it is too much.
+    Blocks,
+}
+
 impl Shared {
-    /// Answers at once if everything asked for is in memory and nobody is writing.
-    fn read_if_resident(&self, account: Account, queries: &[Query]) -> Option<Result<Vec<Reply>>> {
-        let state = self.state.try_read().ok()?;
-        let missing = queries.iter().flat_map(Query::keys).any(|key| is_missing(&state, account, key));
-        // Elements of large collections may have to be read from disk, which is no work for an async thread.
-        let may_block = queries.iter().flat_map(Query::keys).any(|key| is_large(&state, account, key));
-        (!missing && !may_block).then(|| self.answer(&state, account, queries))
+    /// Answers if everything asked for is in memory and nobody is writing: a disk is nothing for an async thread to wait for.
+    fn read_at_once(&self, account: Account, queries: &[Query]) -> AtOnce {
+        let Ok(state) = self.state.try_read() else { return AtOnce::Busy };
+        let is_missing = |query: &Query| query.keys().iter().any(|key| is_missing(&state, account, key));
+        let is_much = |query: &Query| !is_brief(query) && query.keys().iter().any(|key| is_large(&state, account, key));
+        if queries.iter().any(|query| is_missing(query) || is_much(query)) {
+            return AtOnce::Blocks;
+        }
+        match self.answer(&state, &Records::OutOfReach, account, queries) {
+            Err(error) if is_would_block(&error) => AtOnce::Blocks,
+            answered => AtOnce::Read(answered),
+        }
     }
 
     fn read(&self, account: Account, queries: &[Query]) -> Result<Vec<Reply>> {
         let state = self.state()?;
         if !queries.iter().flat_map(Query::keys).any(|key| is_missing(&state, account, key)) {
-            return self.answer(&state, account, queries);
+            return self.answer(&state, &self.records, account, queries);
         }
         drop(state);
         let mut state = self.state.write().map_err(|_| stopped())?;
@@ -194,11 +217,11 @@ impl Shared {
         for key in queries.iter().flat_map(Query::keys) {
             state.load(&keys::full_key(account, key.as_bytes()), &self.records)?;
         }
-        self.answer(&RwLockWriteGuard::downgrade(state), account, queries)
+        self.answer(&RwLockWriteGuard::downgrade(state), &self.records, account, queries)
     }
 
-    fn answer(&self, state: &State, account: Account, queries: &[Query]) -> Result<Vec<Reply>> {
-        let view = View { state, records: &self.records, account, now_ms: self.clock.now_ms() };
+    fn answer(&self, state: &State, records: &Records, account: Account, queries: &[Query]) -> Result<Vec<Reply>> {
+        let view = View { state, records, account, now_ms: self.clock.now_ms() };
         queries.iter().map(|query| view.answer(query)).collect()
     }
 
@@ -214,6 +237,18 @@ fn is_missing(state: &State, account: Account, key: &Key) -> bool {
 fn is_large(state: &State, account: Account, key: &Key) -> bool {
     let slot = state.resident(&keys::full_key(account, key.as_bytes()));
     slot.and_then(|slot| slot.entry()).is_some_and(|entry| entry.object.large().is_some())
+}
+
+/// Whether a question has a short answer however large the collection is.
+fn is_brief(query: &Query) -> bool {
+    match query {
+        Query::HashGetMany { fields: asked, .. } | Query::SortedScores { members: asked, .. } => {
+            asked.len() <= BRIEF_MAX
+        }
+        Query::SortedRange { limit, .. } => *limit <= BRIEF_MAX as u64,
+        Query::HashGet { .. } | Query::HashLen { .. } | Query::SortedCount { .. } => true,
+        _ => false,
+    }
 }
 
 fn stopped() -> Error {

@@ -166,6 +166,33 @@ async fn meddle(kept: Kept) {
     compare(&stage, None, &model, START_MS + 126_000).await;
 }
 
+async fn meddle_with_purge(kept: Kept) {
+    let meddled = Arc::new(Meddled { store: Arc::clone(&kept.store), first: Mutex::default() });
+    let store: Arc<dyn Store> = meddled.clone();
+    let (stage, other) = (Stage::new(&store, "expo"), Stage::new(&kept.store, "expo"));
+    stage.send(&[beat(1, 0, START_MS), beat(2, 0, START_MS)], START_MS).await.unwrap();
+    let later_ms = START_MS + 3 * 86_400_000;
+    stage.audience.settle(ACCOUNT, &stage.event, later_ms).await.unwrap();
+    // One comes back at the very moment in which both are forgotten.
+    let roll = Stage::roll(&[beat(1, 0, later_ms)], later_ms).unwrap();
+    let planned = other.audience.count(ACCOUNT, &other.event, &roll).await.unwrap();
+    *meddled.first.lock().unwrap() = Some(planned.batch);
+    while stage.audience.purge(ACCOUNT, &stage.event, later_ms - 86_400_000, later_ms).await.unwrap() > 0 {}
+    assert!(meddled.first.lock().unwrap().is_none(), "nobody was forgotten");
+    for scope in [stage.scope(None), stage.scope(Some(SESSIONS[0]))] {
+        stage.audience.viewer(ACCOUNT, &scope, "user:1", later_ms).await.unwrap();
+        for (after_ms, active) in [(0, 1), (65_000, 1), (65_001, 0)] {
+            assert_eq!(stage.audience.active(ACCOUNT, &scope, later_ms + after_ms).await.unwrap(), active, "{scope:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn who_comes_back_while_being_forgotten() {
+    meddle_with_purge(memory()).await;
+    meddle_with_purge(redis().await).await;
+}
+
 #[tokio::test]
 async fn who_comes_back_while_being_taken_out() {
     meddle(memory()).await;

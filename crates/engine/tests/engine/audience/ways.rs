@@ -77,6 +77,13 @@ async fn purged(kept: Kept) {
         }
         assert_eq!(audience.attended(ACCOUNT, &scope).await.unwrap(), 6);
     }
+    // They are forgotten in their turn, though a purge had found nobody older.
+    while audience.purge(ACCOUNT, &stage.event, later_ms - DAY_MS, later_ms).await.unwrap() > 0 {}
+    for session in [None, Some("s")] {
+        let unknown = audience.viewer(ACCOUNT, &stage.scope(session), "x", later_ms).await.unwrap_err();
+        assert!(matches!(unknown, Error::Audience(AudienceError::UnknownViewer { .. })));
+        audience.viewer(ACCOUNT, &stage.scope(session), "gone", later_ms).await.unwrap();
+    }
 }
 
 #[tokio::test]

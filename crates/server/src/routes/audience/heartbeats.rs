@@ -15,6 +15,7 @@ use crate::clock;
 use crate::context::Context;
 use crate::intake::text::Text;
 use crate::intake::{self, Body};
+use crate::layers::UnderWay;
 use crate::once::{self, Answer, Once, Part, Plan, Written};
 use crate::problem::{Problem, ProblemBody, Result, Word};
 use crate::routes::series::When;
@@ -101,10 +102,15 @@ pub(crate) async fn count(
     once: Once,
     request: Request,
 ) -> Result<Written> {
+    let place = request.extensions().get::<UnderWay>().cloned();
     let body = body(&context, request).await?;
     let (once, roll) = read(&context, body, once).await?;
-    // Written to the end even if its sender goes away: a turn that ends without a word has everybody's times read anew.
-    let writing = tokio::spawn(write(context, identity.account, scope.event, once, roll));
+    // Written to the end even if its sender goes away: a turn that ends without a word has everybody's times read anew. Until
+    // then it is one of the requests under way.
+    let writing = tokio::spawn(async move {
+        let _place = place;
+        write(context, identity.account, scope.event, once, roll).await
+    });
     writing.await.map_err(|error| Problem::new(Word::Defect, format!("writing heartbeats failed: {error}")))?
 }
 

@@ -7,12 +7,13 @@ mod disk;
 mod intact;
 mod memory;
 
+use std::io::ErrorKind;
 use std::ops::Bound;
 use std::path::Path;
 
 pub(crate) use fjall::Slice;
 
-use crate::{Order, Result};
+use crate::{Error, Order, Result};
 use disk::Disk;
 use memory::Memory;
 
@@ -58,6 +59,8 @@ pub(crate) type Found = Result<(Slice, Slice)>;
 pub(crate) enum Records {
     Disk(Disk),
     Memory(Memory),
+    /// For who must not wait for a disk: whatever is asked of it would block.
+    OutOfReach,
 }
 
 impl Records {
@@ -73,6 +76,7 @@ impl Records {
         match self {
             Self::Disk(disk) => disk.get(space, key),
             Self::Memory(memory) => Ok(memory.get(space, key)),
+            Self::OutOfReach => Err(would_block()),
         }
     }
 
@@ -86,6 +90,7 @@ impl Records {
         match self {
             Self::Disk(disk) => disk.range(space, range, order),
             Self::Memory(memory) => Box::new(memory.range(space, range, order)),
+            Self::OutOfReach => Box::new(std::iter::once(Err(would_block()))),
         }
     }
 
@@ -97,6 +102,15 @@ impl Records {
                 memory.write(changes);
                 Ok(())
             }
+            Self::OutOfReach => Err(would_block()),
         }
     }
+}
+
+fn would_block() -> Error {
+    Error::Io { doing: "reading where nobody may wait".into(), source: ErrorKind::WouldBlock.into() }
+}
+
+pub(crate) fn is_would_block(error: &Error) -> bool {
+    matches!(error, Error::Io { source, .. } if source.kind() == ErrorKind::WouldBlock)
 }
