@@ -65,7 +65,7 @@ impl Audience {
                 break;
             }
             // What was added while it looked may have been seen in part.
-            let since = Kept::read(self.store.read(account, kept_queries(&known.keys)).await?)?;
+            let since = self.kept(account, &known).await?;
             if since == kept {
                 break;
             }
@@ -75,24 +75,29 @@ impl Audience {
         Ok(peak)
     }
 
-    /// Looks into the stretches that something was added to, and keeps what it finds.
-    pub(super) async fn settle_peak(&self, account: Account, event: &AudienceName, known: &Known) -> Result<()> {
-        let mut kept = Kept::read(self.store.read(account, kept_queries(&known.keys)).await?)?;
+    async fn kept(&self, account: Account, known: &Known) -> Result<Kept> {
+        Kept::read(self.store.read(account, kept_queries(&known.keys)).await?)
+    }
+
+    /// Looks into the stretches that something was added to, and keeps what it finds. Where times are in memory, by who is alone.
+    pub(super) async fn settle_peak(
+        &self,
+        account: Account,
+        event: &AudienceName,
+        known: &Known,
+        alone: Option<&Held>,
+    ) -> Result<()> {
+        let (mut kept, mut guards) = (self.kept(account, known).await?, Vec::new());
         if kept.unsettled.is_empty() {
             return Ok(());
         }
-        let held = self.held(account, event);
-        let mut search = Search { audience: self, account, event, known, alone: None };
-        let (mut _alone, mut guards) = (None, Vec::new());
-        if !known.is_shared {
-            _alone = Some(held.lock.write().await);
-            self.refresh(account, event, &held).await?;
-            search.alone = Some(&held);
+        if let Some(held) = alone {
+            self.refresh(account, event, held).await?;
             let batches = held.times().as_ref().and_then(Times::batches);
             guards.extend(batches.map(|batches| self.batches_guard(event, batches)));
-            kept = Kept::read(self.store.read(account, kept_queries(&known.keys)).await?)?;
+            kept = self.kept(account, known).await?;
         }
-        let peak = search.run(&kept).await?;
+        let peak = Search { audience: self, account, event, known, alone }.run(&kept).await?;
         let (totals, unsettled) = (known.keys.totals(), known.keys.unsettled());
         let total = |field: &str, is| Guard::Field { key: totals.clone(), field: Atom::from(field), is };
         guards.extend([total(PEAK, kept.record), total(FORGOTTEN, kept.forgotten_before)]);

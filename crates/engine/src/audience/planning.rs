@@ -87,7 +87,8 @@ impl Audience {
             }
             writing.viewer(user, sights, record, &strangers)?;
         }
-        let moved = writing.finish(&mut batch)?;
+        let mut moved = writing.finish(&mut batch)?;
+        moved.is_first = declared.record.is_none();
         if !moved.is_empty() {
             batch.ops.push(self.one_more_batch(event));
         }

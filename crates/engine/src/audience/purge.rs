@@ -122,12 +122,8 @@ impl Audience {
         let mut fields = vec![(Atom::from(OLDEST), Atom::from(oldest_ms))];
         fields.extend(late.map(|late| (Atom::from(LATE_AT_OLDEST), late)));
         let batch = Batch::new().guard(self.still_there(event, whole));
-        unless_back(
-            self.store
-                .commit(account, batch.op(Op::HashSet { key: whole.keys.totals(), fields }))
-                .await
-                .map_err(Into::into),
-        )?;
+        let written = self.store.commit(account, batch.op(Op::HashSet { key: whole.keys.totals(), fields })).await;
+        unless_back(written.map_err(Into::into))?;
         Ok(purged)
     }
 
@@ -147,7 +143,8 @@ impl Audience {
         batch.guards.push(self.still_there(event, known));
         batch.ops.push(self.one_more_batch(event));
         self.store.commit(account, batch).await?;
-        held.follow(edition, Moved { scopes: vec![(known.number, forgetting.moves)], labels: forgetting.labels });
+        let scopes = vec![(known.number, forgetting.moves)];
+        held.follow(edition, Moved { scopes, labels: forgetting.labels, is_first: false });
         Ok(())
     }
 

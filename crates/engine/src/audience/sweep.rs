@@ -22,6 +22,8 @@ use crate::{Error, Result};
 pub(super) const COUNTED_AT: &str = "at";
 /// Viewers taken out in one batch.
 const STEP: u64 = 5_000;
+/// Scopes that are settled before writers have a turn.
+const SCOPES_AT_ONCE: usize = 50;
 /// Batches that may fail because others were faster, before this leaves it to them.
 const ATTEMPTS_MAX: usize = 20;
 
@@ -36,12 +38,21 @@ pub enum Settled {
 impl Audience {
     /// Moves all that is counted of an event on to a time, and finds its peaks.
     pub async fn settle(&self, account: Account, event: &AudienceName, now_ms: i64) -> Result<Settled> {
+        let (scopes, held) = (self.scopes(account, event).await?, self.held(account, event));
         let mut viewers = 0;
-        for known in self.scopes(account, event).await? {
-            self.sweep(account, event, &known, now_ms).await?;
-            self.settle_peak(account, event, &known).await?;
-            let query = Query::HashGet { key: known.keys.live(), field: Atom::from(VIEWERS) };
-            viewers += self.one(account, query).await?.value()?.and_then(|viewers| viewers.as_int()).unwrap_or(0);
+        for some in scopes.chunks(SCOPES_AT_ONCE) {
+            // Once for many: writers wait each time.
+            let alone = if self.store.is_shared() { None } else { Some(held.lock.write().await) };
+            let alone = alone.as_ref().map(|_| &held);
+            for known in some {
+                match alone {
+                    Some(held) => self.sweep_alone(account, event, held, known, now_ms).await?,
+                    None => self.sweep(account, event, known, now_ms).await?,
+                }
+                self.settle_peak(account, event, known, alone).await?;
+                let query = Query::HashGet { key: known.keys.live(), field: Atom::from(VIEWERS) };
+                viewers += self.one(account, query).await?.value()?.and_then(|viewers| viewers.as_int()).unwrap_or(0);
+            }
         }
         Ok(if viewers > 0 { Settled::ForNow } else { Settled::UntilTheNextHeartbeat })
     }
@@ -49,10 +60,21 @@ impl Audience {
     /// Takes out of the live counts of a scope who is no longer active at a time.
     pub(super) async fn sweep(&self, account: Account, event: &AudienceName, known: &Known, now_ms: i64) -> Result<()> {
         let held = self.held(account, event);
+        let _alone = held.lock.write().await;
+        self.sweep_alone(account, event, &held, known, now_ms).await
+    }
+
+    async fn sweep_alone(
+        &self,
+        account: Account,
+        event: &AudienceName,
+        held: &Held,
+        known: &Known,
+        now_ms: i64,
+    ) -> Result<()> {
         let mut failed = 0;
         while failed < ATTEMPTS_MAX {
-            let _alone = held.lock.write().await;
-            match self.sweep_some(account, event, &held, known, now_ms).await {
+            match self.sweep_some(account, event, held, known, now_ms).await {
                 Ok(Swept::All) => return Ok(()),
                 Ok(Swept::Some) => {}
                 Err(Error::Store(StoreError::GuardFailed { .. })) => failed += 1,

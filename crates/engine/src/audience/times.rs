@@ -53,6 +53,8 @@ pub struct Moved {
     pub(super) scopes: Vec<(u32, Moves)>,
     /// What the numbers of labels stand for.
     pub(super) labels: Labels,
+    /// Whether it is the first of its event.
+    pub(super) is_first: bool,
 }
 
 impl Moved {
@@ -125,9 +127,11 @@ impl Times {
             let slots = self.scopes.entry(scope).or_default();
             self.entries = (self.entries + moves.to.len()).saturating_sub(moves.from.len());
             for (slot, come) in by_slot(moves.to, &labels) {
-                let come =
-                    come.into_iter().filter(|instant| !settled(&mut self.owed, (scope, slot, *instant))).collect();
-                put(slots.entry(slot).or_default(), come);
+                let is_new = |instant: &Instant| !settled(&mut self.owed, (scope, slot, *instant));
+                let come: Vec<Instant> = come.into_iter().filter(is_new).collect();
+                if !come.is_empty() {
+                    put(slots.entry(slot).or_default(), come);
+                }
             }
             for (slot, gone) in by_slot(moves.from, &labels) {
                 self.owed.extend(take(slots, slot, &gone).into_iter().map(|instant| (scope, slot, instant)));
@@ -244,7 +248,7 @@ mod tests {
         for text in ["web#HK", "web#DE", "app#"] {
             labels.number(text);
         }
-        Moved { scopes: vec![(7, Moves { from, to })], labels }
+        Moved { scopes: vec![(7, Moves { from, to })], labels, is_first: false }
     }
 
     proptest! {
@@ -316,7 +320,10 @@ mod tests {
             let mut labels = Labels::default();
             let [before, now] = [number - 1, number].map(|number| labels.number(&format!("web##{number}")));
             let from = if number == 1 { Vec::new() } else { vec![(1, before)] };
-            times.follow(Some(0), Moved { scopes: vec![(0, Moves { from, to: vec![(1, now)] })], labels });
+            times.follow(
+                Some(0),
+                Moved { scopes: vec![(0, Moves { from, to: vec![(1, now)] })], labels, is_first: false },
+            );
             times.batches.is_some()
         };
         assert!((1..LABELS_IDLE_MAX).all(&mut follow));

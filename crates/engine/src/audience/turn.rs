@@ -32,8 +32,11 @@ impl Held {
     }
 
     pub(super) fn follow(&self, edition: Option<i64>, moved: Moved) {
-        if let Some(times) = &mut *self.times() {
-            times.follow(edition, moved);
+        match &mut *self.times() {
+            Some(times) => times.follow(edition, moved),
+            // Nobody need be read who was not there before.
+            none if moved.is_first => none.insert(Times::new(0)).follow(Some(0), moved),
+            _ => {}
         }
     }
 }
