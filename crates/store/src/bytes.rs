@@ -22,18 +22,6 @@ enum Held {
 }
 
 impl Bytes {
-    /// One after the other.
-    pub fn joined(first: &[u8], second: &[u8]) -> Self {
-        let (mut bytes, length) = ([0; SHORT_MAX], first.len() + second.len());
-        let (Some(all), Ok(len)) = (bytes.get_mut(..length), u8::try_from(length)) else {
-            return Self(Held::Long(long(first, second)));
-        };
-        let (head, tail) = all.split_at_mut(first.len());
-        head.copy_from_slice(first);
-        tail.copy_from_slice(second);
-        Self(Held::Short { len, bytes })
-    }
-
     /// What they take besides themselves, as an allocator counts.
     pub fn heap_bytes(&self) -> usize {
         match &self.0 {
@@ -41,13 +29,6 @@ impl Bytes {
             Held::Long(bytes) => (LENGTHS_BYTES + bytes.len()).next_multiple_of(16),
         }
     }
-}
-
-fn long(first: &[u8], second: &[u8]) -> ThinVec<u8> {
-    let mut bytes = ThinVec::with_capacity(first.len() + second.len());
-    bytes.extend_from_slice(first);
-    bytes.extend_from_slice(second);
-    bytes
 }
 
 impl Deref for Bytes {
@@ -63,13 +44,20 @@ impl Deref for Bytes {
 
 impl From<&[u8]> for Bytes {
     fn from(bytes: &[u8]) -> Self {
-        Self::joined(bytes, &[])
+        let mut short = [0; SHORT_MAX];
+        match (short.get_mut(..bytes.len()), u8::try_from(bytes.len())) {
+            (Some(all), Ok(len)) => {
+                all.copy_from_slice(bytes);
+                Self(Held::Short { len, bytes: short })
+            }
+            _ => Self(Held::Long(bytes.into())),
+        }
     }
 }
 
 impl From<Vec<u8>> for Bytes {
     fn from(bytes: Vec<u8>) -> Self {
-        Self::joined(&bytes, &[])
+        Self::from(&*bytes)
     }
 }
 
@@ -90,7 +78,6 @@ mod tests {
             let (copied, taken) = (Bytes::from(&plain[..]), Bytes::from(plain.clone()));
             assert_eq!(*copied, *plain);
             assert_eq!(copied, taken);
-            assert_eq!(copied, Bytes::joined(&plain[..len / 2], &plain[len / 2..]));
             assert_eq!(copied.heap_bytes() > 0, len > SHORT_MAX);
         }
     }
